@@ -31,6 +31,10 @@ class NotSupported(Exception):
     """Raised by an optional method that the environment does not have."""
 
 
+class BackendDied(Exception):
+    """Raised by an environment whose backend (JVM, browser, process) is gone. The runtime rebuilds the episode by replay."""
+
+
 class Options(BaseModel):
     """A session's options. A service derives its own; a misspelt option is an error."""
 

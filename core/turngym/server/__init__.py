@@ -1,0 +1,1 @@
+"""The server runtime: everything between HTTP and an environment. ``app.create_app`` is the way in."""

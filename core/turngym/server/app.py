@@ -1,0 +1,265 @@
+"""A service as an ASGI application, and as a process.
+
+``create_app`` wires settings, journal, backend, sessions and routes; ``serve`` runs it in the foreground. The application is
+FastAPI's for its documentation pages; the routes themselves are plain ASGI endpoints, because a step's cost is mostly what
+lies between the socket and the environment.
+"""
+
+import asyncio
+import errno
+import json
+import logging
+import logging.config
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from turngym.environment import Service
+from turngym.problems import MEDIA_TYPE, ProblemError
+from turngym.server import document
+from turngym.server.episode import settled
+from turngym.server.execution import make_backend
+from turngym.server.http import Endpoint, TokenGate, problem_reply
+from turngym.server.journal import Journal, JournalError
+from turngym.server.metrics import Metrics
+from turngym.server.routes import Routes
+from turngym.server.sessions import Sessions
+from turngym.server.settings import Settings
+
+logger = logging.getLogger("turngym.server")
+
+OPEN_PATHS = frozenset({"/health", "/ready"})
+_SWEEP_S = 1.0
+
+
+class ServeError(Exception):
+    """The service can't be served. The message is one line that says why and what to do."""
+
+
+def create_app(
+    service: Service,
+    settings: Settings,
+    *,
+    journal: Journal | None = None,
+    on_load_error: Callable[[str], None] | None = None,
+) -> FastAPI:
+    """The application that serves ``service``.
+
+    :param journal: an open journal; without one it is opened when the application starts.
+    :param on_load_error: called with one line if the service can't be loaded; the application then stays "not ready".
+    :raises JournalError: when the application starts, if its journal can't be used.
+    """
+    spec = service.spec
+    metrics = Metrics(service.gauges)
+    routes = Routes(service, settings, metrics)
+    table = routes.table()
+    routes.schemas = document.schemas(table)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            opened = journal or Journal(settings.journal_path(spec.name), spec.name, settings.journal_max_mb)
+            stack.callback(opened.close)
+            work = asyncio.create_task(
+                _work(service, settings, routes, metrics, opened, stack, on_load_error)
+            )
+            try:
+                yield
+            finally:
+                work.cancel()
+                with suppress(asyncio.CancelledError):
+                    await work
+
+    app = FastAPI(title=f"TurnGym: {spec.name}", version=spec.version, lifespan=lifespan, redoc_url=None)
+    for doc in table:
+        endpoint = Endpoint(doc.handler, settings.max_body_bytes, metrics.problem)
+        app.router.routes.append(Route(doc.path, endpoint, methods=[doc.method]))
+    app.router.redirect_slashes = False
+    description = document.openapi(spec, table, settings.token is not None)
+    app.openapi = lambda: description  # type: ignore[method-assign]
+    app.add_exception_handler(HTTPException, _http_problem(metrics))
+    if settings.token is not None:
+        token = settings.token.get_secret_value()
+        app.add_middleware(TokenGate, token=token, open_paths=OPEN_PATHS, count=metrics.problem)
+    return app
+
+
+async def _work(
+    service: Service,
+    settings: Settings,
+    routes: Routes,
+    metrics: Metrics,
+    journal: Journal,
+    stack: AsyncExitStack,
+    on_load_error: Callable[[str], None] | None,
+) -> None:
+    """Load the service, take over the journal's open sessions, and sweep until cancelled."""
+
+    def progress(what: str, part: float) -> None:
+        routes.loading = (what, part)
+
+    try:
+        await settled(await asyncio.to_thread(service.load, progress))
+        backend = make_backend(service, settings.workers)
+        await backend.start()
+        sessions = Sessions(service, settings, backend, journal, metrics)
+        found = sessions.recover()
+    except Exception as error:
+        line = f"{service.spec.name} can't be loaded: {type(error).__name__}: {error}"
+        routes.loading = (line, 0.0)
+        logger.error(line, exc_info=error if on_load_error is None else None)
+        if on_load_error is not None:
+            on_load_error(line)
+        return
+    if found:
+        logger.info("took over %d open sessions from the journal", found)
+    metrics.watch("sessions_open", "Open sessions", lambda: sessions.open_count)
+    metrics.watch(
+        "session_slots_used",
+        "Slots taken, by open sessions and those that still close",
+        lambda: sessions.slots.used,
+    )
+    metrics.watch("create_queue", "Creates that wait for a slot", lambda: sessions.slots.waiting)
+    metrics.watch("workers_quarantined", "Workers that hang in a call past its deadline", backend.quarantined)
+    metrics.watch("journal_bytes", "Size of the journal's pages in use", journal.bytes_used)
+    routes.sessions = sessions
+    try:
+        while True:
+            await asyncio.sleep(min(_SWEEP_S, settings.session_ttl_s / 4))
+            try:
+                await sessions.sweep()
+            except Exception:
+                logger.exception("the sweep failed; it is tried again")
+    finally:
+        routes.sessions = None
+        await sessions.stop()
+        await backend.stop()
+        await asyncio.to_thread(service.close)
+
+
+def _http_problem(metrics: Metrics) -> Any:
+    """The handler that turns the router's own 404 and 405 into problems."""
+
+    async def handle(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            problem = ProblemError(
+                "method_not_allowed", f"{request.method} is not for this resource, which takes {allowed}"
+            )
+        else:
+            problem = ProblemError(
+                "not_found", f"there is nothing at {request.url.path}; GET / lists the resources"
+            )
+        metrics.problem(problem.code)
+        reply = problem_reply(problem)
+        return Response(reply.body, reply.status, media_type=MEDIA_TYPE, headers=dict(error.headers or {}))
+
+    return handle
+
+
+def serve(service: Service, settings: Settings, *, ready: Callable[[str], None] | None = None) -> None:
+    """Run the service in the foreground until SIGTERM or SIGINT; open sessions stay in the journal.
+
+    :param ready: called with the address once the socket listens.
+    :raises SystemExit: with one line on stderr and status 1, if the port, the journal or the service can't be used.
+    """
+    try:
+        _serve(service, settings, ready)
+    except (ServeError, JournalError) as error:
+        print(f"turngym: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def _serve(service: Service, settings: Settings, ready: Callable[[str], None] | None) -> None:
+    logging.config.dictConfig(_logging(settings))
+    listener = _listen(settings)
+    failures: list[str] = []
+
+    def failed(line: str) -> None:
+        failures.append(line)
+        server.should_exit = True
+
+    with listener:
+        journal = Journal(
+            settings.journal_path(service.spec.name), service.spec.name, settings.journal_max_mb
+        )
+        app = create_app(service, settings, journal=journal, on_load_error=failed)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            backlog=4096,
+            timeout_graceful_shutdown=int(min(settings.step_timeout_s, 25)) + 1,
+        )
+        server = uvicorn.Server(config)
+        if ready is not None:
+            host, port = listener.getsockname()[:2]
+            ready(f"http://{host}:{port}")
+        server.run(sockets=[listener])
+    if failures:
+        raise ServeError(failures[0])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """A listening socket, so that a port in use is known before anything is loaded."""
+    where = f"{settings.host}:{settings.port}"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(4096)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ServeError(
+                f"port {settings.port} is in use; stop what uses it or set TURNGYM_PORT"
+            ) from None
+        raise ServeError(
+            f"can't listen on {where}: {error.strerror or error}; set TURNGYM_HOST or TURNGYM_PORT"
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _logging(settings: Settings) -> dict[str, Any]:
+    text = {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    formatter = {"()": JsonFormatter} if settings.log_format == "json" else text
+    level = settings.log_level.upper()
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": formatter},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"level": level, "handlers": ["stderr"]},
+        "loggers": {"uvicorn": {"level": "WARNING" if level == "INFO" else level}},
+    }

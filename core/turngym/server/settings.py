@@ -1,0 +1,93 @@
+"""The settings of a service: environment variables with the prefix ``TURNGYM_``, and nothing read later than the start.
+
+Precedence, lowest first: the runtime's defaults, the service's own ``defaults``, environment variables, explicit arguments
+(the command line). A wrong value is a :class:`SettingsError` whose one line names it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+PREFIX = "TURNGYM_"
+
+
+class SettingsError(ValueError):
+    """A setting has a wrong value. The message is one line that names it and says what would be right."""
+
+
+def _data_home() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "turngym"
+
+
+class Settings(BaseSettings):
+    """Everything about a running service that its owner may want to change. Times are in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on")
+    port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    max_sessions: int = Field(default=1024, ge=1, description="open sessions at a time")
+    queue: int = Field(default=64, ge=0, description="creates that may wait for a slot")
+    queue_timeout_s: float = Field(
+        default=30, ge=0, allow_inf_nan=False, description="longest wait for a slot"
+    )
+    session_ttl_s: float = Field(default=1800, gt=0, description="an open session that nobody calls expires")
+    step_timeout_s: float = Field(default=30, gt=0, description="deadline of one step")
+    rebuild_timeout_s: float = Field(
+        default=120, gt=0, description="deadline of a replay of a session's actions"
+    )
+    workers: int | None = Field(
+        default=None, ge=1, description="worker threads or processes, where there are any"
+    )
+    max_body_bytes: int = Field(default=2**20, ge=1, description="largest request body")
+    journal: str | None = Field(default=None, min_length=1, description="path of the journal, or 'off'")
+    journal_keep_s: float = Field(default=86400, ge=0, description="how long an ended session is kept")
+    journal_max_mb: int = Field(default=2048, ge=1, description="size at which the oldest ended sessions go")
+    experts: bool = Field(default=False, description="serve the expert's next action; never for training")
+    token: SecretStr | None = Field(default=None, description="bearer token that every call must carry")
+    log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
+    log_format: Literal["text", "json"] = "text"
+    data_dir: Path = Field(default_factory=_data_home, description="where the journal and built data lie")
+
+    def journal_path(self, name: str) -> Path | None:
+        """Where the journal of the service ``name`` lies; None means that it is off (kept in memory)."""
+        if self.journal == "off":
+            return None
+        return Path(self.journal) if self.journal else self.data_dir / f"{name}-{self.port}.journal"
+
+
+def load_settings(service_defaults: Mapping[str, Any] | None = None, **overrides: Any) -> Settings:
+    """The settings in force.
+
+    :param service_defaults: a service's own defaults (``Service.defaults``), weaker than the environment.
+    :param overrides: explicit values, stronger than the environment; None means "not given".
+    :raises SettingsError: if a value is wrong or a name is unknown, with one line that says which.
+    """
+    defaults = dict(service_defaults or {})
+
+    class Layered(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, defaults)
+
+    try:
+        return Layered(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        raise SettingsError("; ".join(_line(dict(item)) for item in error.errors())) from None
+
+
+def _line(item: dict[str, Any]) -> str:
+    name = ".".join(str(part) for part in item["loc"])
+    value = "…" if name == "token" else repr(item["input"])
+    return f"wrong setting {PREFIX}{name.upper()}={value}: {item['msg']}"
