@@ -19,17 +19,13 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from turngym.environment import Service
-from turngym.problems import MEDIA_TYPE, ProblemError
 from turngym.server import document
 from turngym.server.episode import settled
 from turngym.server.execution import make_backend
-from turngym.server.http import Endpoint, TokenGate, problem_reply
+from turngym.server.http import App, Endpoint, RouterErrors, TokenGate
 from turngym.server.journal import Journal, JournalError
 from turngym.server.metrics import Metrics
 from turngym.server.routes import Routes
@@ -44,6 +40,15 @@ _SWEEP_S = 1.0
 
 class ServeError(Exception):
     """The service can't be served. The message is one line that says why and what to do."""
+
+
+class Application(FastAPI):
+    """FastAPI without the layers that only its own kind of route needs; between the socket and a route lies ``front``."""
+
+    front: App
+
+    def build_middleware_stack(self) -> App:
+        return self.front
 
 
 def create_app(
@@ -80,17 +85,16 @@ def create_app(
                 with suppress(asyncio.CancelledError):
                     await work
 
-    app = FastAPI(title=f"TurnGym: {spec.name}", version=spec.version, lifespan=lifespan, redoc_url=None)
+    app = Application(title=f"TurnGym: {spec.name}", version=spec.version, lifespan=lifespan, redoc_url=None)
     for doc in table:
         endpoint = Endpoint(doc.handler, settings.max_body_bytes, metrics.problem)
         app.router.routes.append(Route(doc.path, endpoint, methods=[doc.method]))
     app.router.redirect_slashes = False
     description = document.openapi(spec, table, settings.token is not None)
     app.openapi = lambda: description  # type: ignore[method-assign]
-    app.add_exception_handler(HTTPException, _http_problem(metrics))
+    app.front = RouterErrors(app.router, metrics.problem)
     if settings.token is not None:
-        token = settings.token.get_secret_value()
-        app.add_middleware(TokenGate, token=token, open_paths=OPEN_PATHS, count=metrics.problem)
+        app.front = TokenGate(app.front, settings.token.get_secret_value(), OPEN_PATHS, metrics.problem)
     return app
 
 
@@ -145,26 +149,6 @@ async def _work(
         await sessions.stop()
         await backend.stop()
         await asyncio.to_thread(service.close)
-
-
-def _http_problem(metrics: Metrics) -> Any:
-    """The handler that turns the router's own 404 and 405 into problems."""
-
-    async def handle(request: Request, error: HTTPException) -> Response:
-        if error.status_code == 405:
-            allowed = (error.headers or {}).get("Allow", "")
-            problem = ProblemError(
-                "method_not_allowed", f"{request.method} is not for this resource, which takes {allowed}"
-            )
-        else:
-            problem = ProblemError(
-                "not_found", f"there is nothing at {request.url.path}; GET / lists the resources"
-            )
-        metrics.problem(problem.code)
-        reply = problem_reply(problem)
-        return Response(reply.body, reply.status, media_type=MEDIA_TYPE, headers=dict(error.headers or {}))
-
-    return handle
 
 
 def serve(service: Service, settings: Settings, *, ready: Callable[[str], None] | None = None) -> None:

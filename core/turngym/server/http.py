@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route, Router
 
 from turngym.problems import MEDIA_TYPE, ProblemError
 
@@ -124,6 +126,38 @@ class Endpoint:
             self._count("internal")
             reply = problem_reply(ProblemError("internal", "the server made a mistake; its log says which"))
         await reply.send(send)
+
+
+class RouterErrors:
+    """Turns the router's own 404 and 405 into problem documents; ``methods`` of a path are gathered from its routes."""
+
+    def __init__(self, router: Router, count: Callable[[str], None]) -> None:
+        self._router = router
+        self._count = count
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._router(scope, receive, send)
+        except HTTPException as error:
+            path, method = scope["path"], scope["method"]
+            if error.status_code == 405:
+                allowed = ", ".join(self._methods(scope))
+                problem = ProblemError("method_not_allowed", f"{path} takes {allowed}, not {method}")
+                headers: tuple[tuple[bytes, bytes], ...] = ((b"allow", allowed.encode()),)
+            else:
+                problem = ProblemError("not_found", f"there is nothing at {path}; GET / lists the resources")
+                headers = ()
+            self._count(problem.code)
+            reply = problem_reply(problem)
+            reply.headers += headers
+            await reply.send(send)
+
+    def _methods(self, scope: Scope) -> list[str]:
+        methods: set[str] = set()
+        for route in self._router.routes:
+            if isinstance(route, Route) and route.matches(scope)[0] is not Match.NONE:
+                methods |= route.methods or set()
+        return sorted(methods)
 
 
 class TokenGate:

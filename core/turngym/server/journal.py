@@ -1,7 +1,7 @@
 """The journal: every session, turn and intent in one SQLite file, so that a killed server goes on where it stopped.
 
 All writes of one turn of the event loop are one transaction (group commit), and whoever waits for one is woken after its
-commit. WAL with ``synchronous=NORMAL`` survives the death of the process; a power cut may lose the last moments. Checkpoints,
+commit. Turns are appended to one table in the order they happen, so that a group touches few pages. WAL with ``synchronous=NORMAL`` survives the death of the process; a power cut may lose the last moments. Checkpoints,
 the only waits for the disk, run in a thread with a connection of their own. One process holds a journal: an advisory lock on
 ``<path>.lock``. With no path the journal is kept in memory, and small.
 
@@ -41,8 +41,9 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE INDEX IF NOT EXISTS sessions_ended ON sessions (ended) WHERE ended IS NOT NULL;
 CREATE INDEX IF NOT EXISTS sessions_open ON sessions (key) WHERE status = 'open';
 CREATE TABLE IF NOT EXISTS turns (
-    key INTEGER NOT NULL, turn INTEGER NOT NULL, action TEXT NOT NULL, result BLOB NOT NULL, time REAL NOT NULL,
-    PRIMARY KEY (key, turn)) WITHOUT ROWID;
+    id INTEGER PRIMARY KEY, key INTEGER NOT NULL, turn INTEGER NOT NULL, action TEXT NOT NULL, result BLOB NOT NULL,
+    time REAL NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS turns_of ON turns (key, turn);
 """
 _ADD_SESSION = """INSERT INTO sessions (key, id, request, seed, max_turns, task, options, messages, opening, version,
     data_hash, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -124,7 +125,7 @@ class Journal:
         self._lock = _lock(path) if path is not None else None
         self._max_pages = (max_mb if path is not None else min(max_mb, _MEMORY_MB)) * 2**20 // _PAGE
         self._group: list[Statement] = []
-        self._group_done: asyncio.Future[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
         self._unchecked = 0
         try:
             self._db = self._open(service)
@@ -185,33 +186,36 @@ class Journal:
 
         :raises ProblemError: ``storage_failure``, with nothing of the group written.
         """
-        self._group.extend(statements)
-        if self._group_done is None:
-            loop = asyncio.get_running_loop()
-            self._group_done = loop.create_future()
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
             loop.call_soon(self._flush)
+        self._group += statements
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(done)
         try:
-            await asyncio.shield(self._group_done)
+            await done
         except asyncio.CancelledError:
-            if self._group_done is not None:
-                self._flush()  # so that the one who is cancelled knows what is written
+            self._flush()  # so that the one who is cancelled can see what is written
             raise
 
     def _flush(self) -> None:
-        group, done = self._group, self._group_done
-        if done is None:
+        group, waiting = self._group, self._waiting
+        if not waiting:
             return
-        self._group, self._group_done = [], None
+        self._group, self._waiting = [], []
+        problem = None
         try:
             self._write(group)
         except sqlite3.Error as error:
             logger.error("the journal can't be written: %s", error)
-            done.set_exception(
-                ProblemError("storage_failure", f"the journal can't be written: {error}", retry_after=1)
-            )
-            done.exception()  # a waiter may have left; the error is logged above
-        else:
-            done.set_result(None)
+            problem = f"the journal can't be written: {error}"
+        for done in waiting:
+            if done.done():
+                continue
+            if problem is None:
+                done.set_result(None)
+            else:
+                done.set_exception(ProblemError("storage_failure", problem, retry_after=1))
 
     def _write(self, group: list[Statement]) -> None:
         try:
@@ -322,8 +326,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the file and free its lock."""
-        if self._group_done is not None:
-            self._flush()
+        self._flush()
         self._db.close()
         self._unlock()
 

@@ -231,7 +231,12 @@ class Sessions:
 
     async def step(self, session_id: str, action: str, number: int | None) -> bytes:
         """Play one turn, or answer a repeat of the last one. The StepResult."""
-        async with self._turn_at(session_id) as session:
+        session = self._find(session_id)
+        lock = session.lock
+        await lock.acquire()
+        try:
+            if self._is_due(session, time.monotonic()):
+                await self._expire_if_due(session)
             if number is not None and number == session.turn and action == session.last_action:
                 return session.shown
             if session.status != "open":
@@ -239,6 +244,9 @@ class Sessions:
             if number is not None and number != session.turn + 1:
                 raise ProblemError("turn_conflict", _conflict(session, number), session_id=session_id)
             return await self._act(session, action)
+        finally:
+            session.touched = time.monotonic()
+            lock.release()
 
     async def _act(self, session: Session, action: str) -> bytes:
         if session.held is not None:
