@@ -50,14 +50,20 @@ PROBLEMS: dict[str, ProblemKind] = {kind.code: kind for kind in _KINDS}
 class ProblemError(Exception):
     """A call failed. ``kind`` is the row of the table, ``detail`` says what was wrong and what would be right.
 
-    ``retry_after`` is in seconds, where the server can tell.
+    ``code`` may be a :class:`ProblemKind` of a newer server that the table does not have. ``retry_after`` is in seconds,
+    where the server can tell.
     """
 
     def __init__(
-        self, code: str, detail: str, *, session_id: str | None = None, retry_after: float | None = None
+        self,
+        code: str | ProblemKind,
+        detail: str,
+        *,
+        session_id: str | None = None,
+        retry_after: float | None = None,
     ) -> None:
-        super().__init__(f"{code}: {detail}")
-        self.kind = PROBLEMS[code]
+        self.kind = PROBLEMS[code] if isinstance(code, str) else code
+        super().__init__(f"{self.kind.code}: {detail}")
         self.detail = detail
         self.session_id = session_id
         self.retry_after = retry_after
