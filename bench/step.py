@@ -1,12 +1,14 @@
 """What a step costs: the server's CPU per step beside a bare route's, and how many sessions one process holds.
 
-Two servers run one after the other, each in a process of its own with the same uvicorn settings: TurnGym with a trivial inline
+Two servers run side by side, each in a process of its own with the same uvicorn settings: TurnGym with a trivial inline
 environment, and a bare Starlette route that parses the same request, appends one row to SQLite (WAL, synchronous=NORMAL) and
-answers the same JSON. A client in this process sends the same bytes to both. CPU is the server process's user and system time
-from /proc, so the client and the network stack of the client do not count. It measures the runtime, not an environment.
+answers the same JSON. A client in this process sends the same bytes to both, in turns: a round of one, then of the other, so
+that whatever else the machine does hits both. Each round plays fresh episodes of 40 turns; opening them is not counted. CPU is
+the time that the server's threads ran, from /proc, so the client does not count. A ratio is the median over the rounds. It
+measures the runtime, not an environment.
 
     python bench/step.py                  # all bars, about half a minute
-    python bench/step.py --steps 5000     # quicker, noisier
+    python bench/step.py --rounds 3       # quicker, noisier
 """
 
 import argparse
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +29,13 @@ from typing import Any
 
 import orjson
 
-ACTION = "Thought: I need two more planks before I can make the table.\nAction: craft 4 oak planks using 1 oak log"
+ACTION = (
+    "Thought: I need two more planks before I can make the table.\nAction: craft 4 oak planks using 1 oak log"
+)
 TEXT = "Crafted 4 minecraft:oak_planks. Inventory: [oak planks] (4), [oak log] (2), [stick] (1)."
 BARS = {"HTTP step": 1.5, "batch of 32": 1 / 3}
 MEMORY_BAR_MB = 200
+TURNS = 40
 
 
 # -- the two servers ---------------------------------------------------------------------------------------------------
@@ -67,7 +72,8 @@ def serve_turngym(port: int, journal: str) -> None:
             description="Answers",
             instruction="Answer",
             grammar=ActionGrammar(
-                forms=["react", "bare"], commands=[Command(template="craft {x}", description="", example="craft x")]
+                forms=["react", "bare"],
+                commands=[Command(template="craft {x}", description="", example="craft x")],
             ),
             default_max_turns=10**6,
             max_turns=10**6,
@@ -103,7 +109,13 @@ def serve_bare(port: int, journal: str) -> None:
         result = orjson.dumps(
             {
                 "session_id": session_id,
-                "task": {"task_id": "bench/test/0", "split": "test", "index": 0, "goal": "Craft a table.", "info": {}},
+                "task": {
+                    "task_id": "bench/test/0",
+                    "split": "test",
+                    "index": 0,
+                    "goal": "Craft a table.",
+                    "info": {},
+                },
                 "turn": body["turn"],
                 "max_turns": 10**6,
                 "observation": {"text": TEXT, "data": {"count": 1}, "image": None},
@@ -123,7 +135,14 @@ def serve_bare(port: int, journal: str) -> None:
 
     app = Starlette(routes=[Route("/sessions/{session_id}/step", step, methods=["POST"])])
     uvicorn.run(
-        app, host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="uvloop", http="httptools", ws="none"
+        app,
+        host="127.0.0.1",
+        port=port,
+        log_level="warning",
+        access_log=False,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
     )
 
 
@@ -135,9 +154,9 @@ class Server:
     pid: int
 
     def cpu_s(self) -> float:
-        """User and system time so far, in seconds."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """The time that its threads ran so far, in seconds."""
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def memory_mb(self) -> float:
         """Resident memory now."""
@@ -217,60 +236,45 @@ def expect(answer: tuple[int, bytes], status: int) -> bytes:
     return answer[1]
 
 
-async def http_steps(server: Server, steps: int, concurrency: int, sessions: bool) -> float:
-    """Server CPU seconds per step over ``concurrency`` connections."""
-    connections = [await Connection.open(server.port) for _ in range(concurrency)]
+async def http_round(server: Server, first: int, width: int, sessions: bool) -> float:
+    """Server CPU seconds per step: ``width`` clients, each plays an episode of its own."""
+    connections = [await Connection.open(server.port) for _ in range(width)]
     if sessions:
-        for index, connection in enumerate(connections):
+        for index, connection in enumerate(connections, first):
             await create(connection, index)
 
-    async def drive(index: int, first: int, count: int) -> None:
+    async def play(connection: Connection, index: int) -> None:
         path = f"/sessions/{session_name(index)}/step"
-        for turn in range(first, first + count):
-            expect(await connections[index].ask("POST", path, step_body(turn)), 200)
+        for turn in range(1, TURNS + 1):
+            expect(await connection.ask("POST", path, step_body(turn)), 200)
 
-    async def all_of(first: int, count: int) -> None:
-        await asyncio.gather(*(drive(index, first, count) for index in range(concurrency)))
+    before = server.cpu_s()
+    await asyncio.gather(*(play(connection, index) for index, connection in enumerate(connections, first)))
+    spent = server.cpu_s() - before
+    for index, connection in enumerate(connections, first):
+        if sessions:
+            expect(await connection.ask("DELETE", f"/sessions/{session_name(index)}"), 200)
+        connection.close()
+    return spent / (width * TURNS)
 
-    each = max(1, steps // concurrency)
-    return await measured(server, all_of, each, concurrency, connections)
 
-
-async def batch_steps(server: Server, steps: int, size: int) -> float:
-    """Server CPU seconds per step in batches of ``size``."""
+async def batch_round(server: Server, first: int, width: int) -> float:
+    """Server CPU seconds per step: one client plays ``width`` episodes in batches."""
     connection = await Connection.open(server.port)
-    names = range(10**5, 10**5 + size)
+    names = range(first, first + width)
     for index in names:
         await create(connection, index)
-
-    async def all_of(first: int, count: int) -> None:
-        for turn in range(first, first + count):
-            entries = [{"session_id": session_name(index), "action": ACTION, "turn": turn} for index in names]
-            answer = expect(await connection.ask("POST", "/batch/step", orjson.dumps({"entries": entries})), 200)
-            if turn == first and any(entry["status"] != 200 for entry in orjson.loads(answer)["results"]):
-                raise SystemExit(f"a batch entry failed: {answer[:300]!r}")
-
-    return await measured(server, all_of, max(1, steps // size), size, [connection])
-
-
-async def measured(
-    server: Server,
-    run: Callable[[int, int], Awaitable[None]],
-    each: int,
-    width: int,
-    connections: list[Connection],
-) -> float:
-    """The median over five rounds of CPU per step, after a warm-up."""
-    warm = max(1, each // 10)
-    await run(1, warm)
-    rounds, part = [], max(1, each // 5)
-    for index in range(5):
-        before = server.cpu_s()
-        await run(1 + warm + index * part, part)
-        rounds.append((server.cpu_s() - before) / (part * width))
-    for connection in connections:
-        connection.close()
-    return statistics.median(rounds)
+    before = server.cpu_s()
+    for turn in range(1, TURNS + 1):
+        entries = [{"session_id": session_name(index), "action": ACTION, "turn": turn} for index in names]
+        answer = expect(await connection.ask("POST", "/batch/step", orjson.dumps({"entries": entries})), 200)
+        if answer.count(b'"status":200') != width:
+            raise SystemExit(f"a batch entry failed: {answer[:300]!r}")
+    spent = server.cpu_s() - before
+    for index in names:
+        expect(await connection.ask("DELETE", f"/sessions/{session_name(index)}"), 200)
+    connection.close()
+    return spent / (width * TURNS)
 
 
 async def hold_open(server: Server, count: int) -> float:
@@ -309,49 +313,90 @@ async def at_once(server: Server, count: int) -> tuple[int, float]:
 # -- the report --------------------------------------------------------------------------------------------------------
 
 
-async def bench(steps: int, concurrency: int, sessions: int) -> bool:
+@dataclass
+class Series:
+    """The rounds of one kind of call, each beside the bare route's in the same moment."""
+
+    name: str
+    bar: float | None
+    bare_s: list[float]
+    ours_s: list[float]
+
+    def ratio(self) -> float:
+        """The median over the rounds."""
+        return statistics.median(ours / bare for ours, bare in zip(self.ours_s, self.bare_s, strict=True))
+
+    def line(self) -> str:
+        """A row of the table."""
+        ours, bare = statistics.median(self.ours_s) * 1000, statistics.median(self.bare_s) * 1000
+        bar = f"{self.bar:.2f}" if self.bar is not None else ""
+        verdict = "" if self.holds() else "  MISSED"
+        return f"{self.name:24}{ours:9.4f}{bare:9.4f}{self.ratio():8.2f}{bar:>8}{verdict}"
+
+    def holds(self) -> bool:
+        """True if the ratio is within its bar."""
+        return self.bar is None or self.ratio() <= self.bar
+
+
+async def measure(rounds: int, width: int) -> list[Series]:
+    """All rounds; the first of each kind warms up and does not count."""
+    series = [
+        Series("HTTP step", BARS["HTTP step"], [], []),
+        Series("batch of 32", BARS["batch of 32"], [], []),
+        Series("HTTP step, one client", None, [], []),
+    ]
+    with running("bare") as bare, running("turngym") as ours:
+        for number in range(rounds + 1):
+            base = number * 1000
+            bare_many = await http_round(bare, base, width, sessions=False)
+            pairs = [
+                (bare_many, await http_round(ours, base, width, sessions=True)),
+                (bare_many, await batch_round(ours, base + 300, 32)),
+                (
+                    await http_round(bare, base, 1, sessions=False),
+                    await http_round(ours, base + 600, 1, sessions=True),
+                ),
+            ]
+            for kind, (bare_s, ours_s) in zip(series, pairs, strict=True):
+                if number:
+                    kind.bare_s.append(bare_s)
+                    kind.ours_s.append(ours_s)
+            print(f"\rround {number} of {rounds}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return series
+
+
+async def bench(rounds: int, width: int, sessions: int) -> bool:
     """Run everything and print it; True if every bar holds."""
-    print(f"bare route, {steps} steps over {concurrency} connections …", flush=True)
-    with running("bare") as server:
-        bare = await http_steps(server, steps, concurrency, sessions=False)
-        bare_one = await http_steps(server, steps // 4, 1, sessions=False)
-    print(f"TurnGym, the same, then batches of 32, then {sessions} sessions …", flush=True)
+    series = await measure(rounds, width)
+    print(f"{'server CPU per step, ms':24}{'TurnGym':>9}{'bare':>9}{'ratio':>8}{'bar':>8}")
+    for kind in series:
+        print(kind.line())
     with running("turngym") as server:
-        memory_empty = server.memory_mb()
-        ours = await http_steps(server, steps, concurrency, sessions=True)
-        batch = await batch_steps(server, steps, 32)
-    with running("turngym") as server:
-        ours_one = await http_steps(server, steps // 4, 1, sessions=True)
-    with running("turngym") as server:
+        empty = server.memory_mb()
         memory = await hold_open(server, sessions)
+    print(
+        f"{sessions} sessions open: {memory:.0f} MB (empty {empty:.0f} MB, bar {MEMORY_BAR_MB} MB)",
+        flush=True,
+    )
     with running("turngym") as server:
         errors, seconds = await at_once(server, sessions)
         peak = server.memory_mb()
-    rows = [
-        ("bare route", bare, 1.0, None),
-        ("HTTP step", ours, ours / bare, BARS["HTTP step"]),
-        ("batch of 32", batch, batch / bare, BARS["batch of 32"]),
-        ("bare route, one client", bare_one, 1.0, None),
-        ("HTTP step, one client", ours_one, ours_one / bare_one, None),
-    ]
-    good = True
-    print(f"\n{'server CPU per step':28}{'ms':>8}{'ratio':>8}{'bar':>8}")
-    for name, seconds_each, ratio, bar in rows:
-        held = bar is None or ratio <= bar
-        good &= held
-        print(f"{name:28}{seconds_each * 1000:8.4f}{ratio:8.2f}{f'{bar:.2f}' if bar else '':>8}{'' if held else '  MISSED'}")
-    print(f"\n{sessions} sessions open: {memory:.0f} MB (empty {memory_empty:.0f} MB, bar {MEMORY_BAR_MB} MB)")
-    print(f"{sessions} clients at once, create + step + delete: {errors} errors, {seconds:.1f} s, {peak:.0f} MB after")
-    good &= memory <= MEMORY_BAR_MB and errors == 0
+    print(
+        f"{sessions} clients at once, create + step + delete: {errors} errors, {seconds:.1f} s, {peak:.0f} MB after"
+    )
+    good = memory <= MEMORY_BAR_MB and errors == 0 and all(kind.holds() for kind in series)
     print("all bars hold" if good else "a bar was missed")
     return good
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=40_000, help="steps per measurement (default 40000)")
-    parser.add_argument("--concurrency", type=int, default=32, help="connections for HTTP steps (default 32)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=15, help="rounds per measurement (default 15)")
+    parser.add_argument("--width", type=int, default=32, help="clients at a time for HTTP steps (default 32)")
     parser.add_argument("--sessions", type=int, default=2_000, help="sessions open at a time (default 2000)")
     parser.add_argument("--serve", nargs=3, metavar=("KIND", "PORT", "JOURNAL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -361,7 +406,7 @@ def main() -> None:
         kind, port, journal = options.serve
         {"bare": serve_bare, "turngym": serve_turngym}[kind](int(port), journal)
         return
-    if not asyncio.run(bench(options.steps, options.concurrency, options.sessions)):
+    if not asyncio.run(bench(options.rounds, options.width, options.sessions)):
         raise SystemExit(1)
 
 

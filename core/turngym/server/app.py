@@ -7,6 +7,7 @@ lies between the socket and the environment.
 
 import asyncio
 import errno
+import gc
 import json
 import logging
 import logging.config
@@ -28,9 +29,11 @@ from turngym.server.execution import make_backend
 from turngym.server.http import App, Endpoint, RouterErrors, TokenGate
 from turngym.server.journal import Journal, JournalError
 from turngym.server.metrics import Metrics
-from turngym.server.routes import Routes
+from turngym.server.openings import Openings
+from turngym.server.routes import Live, Routes
 from turngym.server.sessions import Sessions
 from turngym.server.settings import Settings
+from turngym.server.steps import Steps
 
 logger = logging.getLogger("turngym.server")
 
@@ -136,7 +139,8 @@ async def _work(
     metrics.watch("create_queue", "Creates that wait for a slot", lambda: sessions.slots.waiting)
     metrics.watch("workers_quarantined", "Workers that hang in a call past its deadline", backend.quarantined)
     metrics.watch("journal_bytes", "Size of the journal's pages in use", journal.bytes_used)
-    routes.sessions = sessions
+    steps = Steps(sessions)
+    routes.live = Live(sessions, Openings(sessions, steps), steps)
     try:
         while True:
             await asyncio.sleep(min(_SWEEP_S, settings.session_ttl_s / 4))
@@ -145,7 +149,7 @@ async def _work(
             except Exception:
                 logger.exception("the sweep failed; it is tried again")
     finally:
-        routes.sessions = None
+        routes.live = None
         await sessions.stop()
         await backend.stop()
         await asyncio.to_thread(service.close)
@@ -192,6 +196,8 @@ def _serve(service: Service, settings: Settings, ready: Callable[[str], None] | 
         if ready is not None:
             host, port = listener.getsockname()[:2]
             ready(f"http://{host}:{port}")
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: the collector need not walk it again and again
         server.run(sockets=[listener])
     if failures:
         raise ServeError(failures[0])

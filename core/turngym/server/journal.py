@@ -16,6 +16,8 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -229,8 +231,8 @@ class Journal:
         execute = self._db.execute
         try:
             execute("BEGIN IMMEDIATE")
-            for sql, parameters in group:
-                execute(sql, parameters)
+            for sql, statements in groupby(group, key=itemgetter(0)):
+                self._db.executemany(sql, [parameters for _, parameters in statements])
             execute("COMMIT")
             self._unchecked += len(group)
         except sqlite3.Error:

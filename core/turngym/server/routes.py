@@ -25,6 +25,7 @@ from turngym.schema import (
     BatchCreate,
     BatchResult,
     BatchStep,
+    BatchStepEntry,
     ExpertAction,
     ForkRequest,
     Metadata,
@@ -41,13 +42,25 @@ from turngym.schema import (
 )
 from turngym.server.http import AnyModel, Call, Handler, Reply, json_reply, parse, validation_problem
 from turngym.server.metrics import Metrics
-from turngym.server.sessions import Sessions, find_task
+from turngym.server.openings import Openings, find_task
+from turngym.server.sessions import Sessions
 from turngym.server.settings import Settings
+from turngym.server.steps import Steps
 
 MAX_PAGE = 1000
 _ID = re.compile(SESSION_ID_PATTERN)
 _HEADER = b"x-session-id"
+_TWICE = "the session is in this batch twice"
 _METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The parts of a server whose service is loaded."""
+
+    sessions: Sessions
+    openings: Openings
+    steps: Steps
 
 
 class Index(BaseModel):
@@ -90,21 +103,21 @@ class RouteDoc:
 
 
 class Routes:
-    """The handlers of one server. ``sessions`` is set when the service is loaded; until then calls are ``not_ready``."""
+    """The handlers of one server. ``live`` is set when the service is loaded; until then calls are ``not_ready``."""
 
     def __init__(self, service: Service, settings: Settings, metrics: Metrics) -> None:
         self._service = service
         self._settings = settings
         self._metrics = metrics
-        self.sessions: Sessions | None = None
+        self.live: Live | None = None
         self.loading: tuple[str, float] = ("loading", 0.0)
         self.schemas: dict[str, Any] = {}
 
-    def _ready(self) -> Sessions:
-        if self.sessions is None:
+    def _ready(self) -> Live:
+        if self.live is None:
             what, part = self.loading
             raise ProblemError("not_ready", f"{what} ({part:.0%}); GET /ready says when", retry_after=1)
-        return self.sessions
+        return self.live
 
     # -- the service ---------------------------------------------------------------------------------------------------
 
@@ -130,7 +143,7 @@ class Routes:
         return json_reply({"status": "ok"})
 
     async def ready(self, call: Call) -> Reply:
-        if self.sessions is not None:
+        if self.live is not None:
             return json_reply(Readiness(ready=True, progress=1.0))
         what, part = self.loading
         return json_reply(Readiness(ready=False, missing=[what], progress=min(1.0, max(0.0, part))), 503)
@@ -186,66 +199,72 @@ class Routes:
             raise ProblemError(
                 "invalid_request", f"session_id is {request.session_id}, but X-Session-Id is {header}"
             )
-        return Reply(*await self._ready().create(request, header))
+        return Reply(*await self._ready().openings.create(request, header))
 
     async def open_sessions(self, call: Call) -> Reply:
         paging = _query(call, Paging)
-        return Reply(200, await self._ready().page(paging.offset, paging.limit))
+        return Reply(200, await self._ready().sessions.page(paging.offset, paging.limit))
 
     async def get(self, call: Call) -> Reply:
-        return Reply(200, await self._ready().get(_session_id(call)))
+        return Reply(200, await self._ready().sessions.get(_session_id(call)))
 
     async def step(self, call: Call) -> Reply:
         request = parse(StepRequest, await call.body())
-        return Reply(200, await self._ready().step(_session_id(call), request.action, request.turn))
+        return Reply(200, await self._ready().steps.step(_session_id(call), request.action, request.turn))
 
     async def transcript(self, call: Call) -> Reply:
-        return Reply(200, await self._ready().transcript(_session_id(call)))
+        return Reply(200, await self._ready().sessions.transcript(_session_id(call)))
 
     async def actions(self, call: Call) -> Reply:
-        return json_reply({"actions": await self._ready().ask(_session_id(call), "actions")})
+        return json_reply({"actions": await self._ready().steps.ask(_session_id(call), "actions")})
 
     async def expert(self, call: Call) -> Reply:
         session_id = _session_id(call)
         if not self._settings.experts:
             detail = "this server was started without experts (TURNGYM_EXPERTS=1)"
             raise ProblemError("not_supported", detail, session_id=session_id)
-        return json_reply({"action": await self._ready().ask(session_id, "expert")})
+        return json_reply({"action": await self._ready().steps.ask(session_id, "expert")})
 
     async def fork(self, call: Call) -> Reply:
         body = await call.body()
         request = parse(ForkRequest, body) if body.strip() else ForkRequest()
-        return Reply(*await self._ready().fork(_session_id(call), request))
+        return Reply(*await self._ready().openings.fork(_session_id(call), request))
 
     async def close(self, call: Call) -> Reply:
-        return Reply(200, await self._ready().close(_session_id(call)))
+        return Reply(200, await self._ready().sessions.close(_session_id(call)))
 
     # -- batches -------------------------------------------------------------------------------------------------------
 
     async def batch_create(self, call: Call) -> Reply:
         batch = await call.model(BatchCreate)
-        sessions = self._ready()
+        live = self._ready()
         return await self._each(
             batch.entries,
             [entry.session_id for entry in batch.entries],
-            lambda entry: sessions.create(entry, None),
+            lambda entry: live.openings.create(entry, None),
         )
 
     async def batch_step(self, call: Call) -> Reply:
         batch = await call.model(BatchStep)
-        sessions = self._ready()
-
-        async def step(entry: Any) -> tuple[int, bytes]:
-            return 200, await sessions.step(entry.session_id, entry.action, entry.turn)
-
-        return await self._each(batch.entries, [entry.session_id for entry in batch.entries], step)
+        live = self._ready()
+        first: dict[str, BatchStepEntry] = {}
+        for entry in batch.entries:
+            first.setdefault(entry.session_id, entry)
+        played = await live.steps.step_all(list(first.values()))
+        answers = dict(zip(first, played, strict=True))
+        again = ProblemError("invalid_request", _TWICE)
+        results = [
+            self._entry(answers[entry.session_id] if entry is first[entry.session_id] else again)
+            for entry in batch.entries
+        ]
+        return json_reply({"results": results})
 
     async def batch_close(self, call: Call) -> Reply:
         batch = await call.model(BatchClose)
-        sessions = self._ready()
+        live = self._ready()
 
         async def close(session_id: str) -> tuple[int, bytes]:
-            return 200, await sessions.close(session_id)
+            return 200, await live.sessions.close(session_id)
 
         return await self._each(batch.session_ids, batch.session_ids, close)
 
@@ -261,13 +280,11 @@ class Routes:
         async def one(entry: Any, again: bool) -> dict[str, Any]:
             try:
                 if again:
-                    raise ProblemError("invalid_request", "the session is in this batch twice")
+                    raise ProblemError("invalid_request", _TWICE)
                 status, result = await act(entry)
             except ProblemError as problem:
-                self._metrics.problem(problem.code)
-                document = orjson.Fragment(problem.document().model_dump_json())
-                return {"status": problem.kind.status, "result": None, "problem": document}
-            return {"status": status, "result": orjson.Fragment(result), "problem": None}
+                return self._entry(problem)
+            return self._entry(result, status)
 
         work = []
         for entry, name in zip(entries, names, strict=True):
@@ -275,6 +292,13 @@ class Routes:
             if name is not None:
                 seen.add(name)
         return json_reply({"results": await asyncio.gather(*work)})
+
+    def _entry(self, answer: bytes | ProblemError, status: int = 200) -> dict[str, Any]:
+        if isinstance(answer, bytes):
+            return {"status": status, "result": orjson.Fragment(answer), "problem": None}
+        self._metrics.problem(answer.code)
+        document = orjson.Fragment(answer.document().model_dump_json())
+        return {"status": answer.kind.status, "result": None, "problem": document}
 
     def table(self) -> list[RouteDoc]:
         """Every route, the hottest first."""

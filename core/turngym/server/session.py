@@ -228,6 +228,11 @@ def task_bytes(task: TaskInfo) -> bytes:
     return task.model_dump_json().encode()
 
 
+def messages_json(opening: Opening) -> bytes:
+    """The JSON of the chat that opens an episode."""
+    return orjson.dumps([{"role": message.role, "content": message.content} for message in opening.messages])
+
+
 def _dump(state: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(state)
