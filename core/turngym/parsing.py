@@ -50,7 +50,7 @@ def _react(text: str, grammar: ActionGrammar) -> list[str] | None:
     if not marks:
         return None
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    actions = []
+    actions: list[str] = []
     for mark, end in zip(marks, ends, strict=True):
         body = _OBSERVATION.split(text[mark.end() : end], maxsplit=1)[0].strip()
         fenced = _fenced(body, grammar)

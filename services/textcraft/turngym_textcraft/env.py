@@ -16,9 +16,9 @@ from random import Random
 from typing import Literal
 
 from pydantic import Field
+
 from turngym.environment import Environment, Options, Outcome
 from turngym.schema import ActionGrammar, Command, Message, StopReason
-
 from turngym_textcraft import expert
 from turngym_textcraft.recipes import FAMILIES, MAX_COUNT, Recipe, items, members, recipes
 from turngym_textcraft.tree import Action, Tree, share_done
@@ -26,7 +26,9 @@ from turngym_textcraft.tree import Action, Tree, share_done
 GRAMMAR = ActionGrammar(
     forms=["react", "fenced", "bare"],
     commands=[
-        Command(template="get {count} {item}", description="fetch what no command makes", example="get 2 oak log"),
+        Command(
+            template="get {count} {item}", description="fetch what no command makes", example="get 2 oak log"
+        ),
         Command(
             template="craft {count} {item} using {ingredients}",
             description="use one of the crafting commands exactly as it is listed",
@@ -118,7 +120,9 @@ class TextCraft(Environment):
         """Every action that would work now, with 1 and the needed number of pieces for a fetch; sorted."""
         counts = {1} | {count for recipe in self.commands.values() for count in recipe.needs.values()}
         found = {f"get {count} {self.name(item)}" for item in self.raw for count in counts}
-        found |= {self.line(recipe) for recipe in self.commands.values() if self.take(recipe.needs) is not None}
+        found |= {
+            self.line(recipe) for recipe in self.commands.values() if self.take(recipe.needs) is not None
+        }
         return sorted(found | {"inventory"})
 
     def expert(self) -> str:
@@ -215,7 +219,9 @@ class TextCraft(Environment):
             item = self._resolve(match[2]) if match else None
             if match is None or item is None:
                 return None
-            fits = [n for n in open_needs if item == n or item in members(n) or self.name(item) == self.name(n)]
+            fits = [
+                n for n in open_needs if item == n or item in members(n) or self.name(item) == self.name(n)
+            ]
             if not fits or open_needs[fits[0]] < int(match[1]) or int(match[1]) < 1:
                 return None
             open_needs[fits[0]] -= int(match[1])
@@ -238,7 +244,9 @@ class TextCraft(Environment):
         return None
 
     def _inventory(self) -> str:
-        held = ", ".join(f"{count} {self.name(item)}" for item, count in sorted(self.inventory.items()) if count)
+        held = ", ".join(
+            f"{count} {self.name(item)}" for item, count in sorted(self.inventory.items()) if count
+        )
         return f"Inventory: {held or 'empty'}"
 
     def _refuse(self, reason: str) -> Outcome:
@@ -268,7 +276,9 @@ def _raw(commands: Mapping[str, Recipe]) -> frozenset[str]:
 
 def _commands(tree: Tree, rng: Random, distractors: int) -> dict[str, Recipe]:
     """The listed commands: the tree's and the distractors', shuffled. No distractor makes what the tree fetches."""
-    needed = {name for recipe in tree.crafted.values() for need in recipe.needs for name in (need, *members(need))}
+    needed = {
+        name for recipe in tree.crafted.values() for need in recipe.needs for name in (need, *members(need))
+    }
     barred = needed | {name for item in tree.crafted for name in _kin(item)}
     listed = list(tree.crafted.values())
     uses: set[str] = set().union(*(recipe.needs for recipe in listed))

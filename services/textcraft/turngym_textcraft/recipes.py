@@ -69,7 +69,9 @@ def _ingredients(variants: list[dict[str, Any]], names: Mapping[int, str]) -> di
     alike = [cells for cells in map(_cells, variants) if len(cells) == len(first)]
     needs: Counter[str] = Counter()
     for position, item in enumerate(first):
-        members = {names.get(cells[position], "") for cells in alike} - {"bamboo"}  # a second way to make sticks
+        members = {names.get(cells[position], "") for cells in alike} - {
+            "bamboo"
+        }  # a second way to make sticks
         name = _FAMILY_OF_SET.get(frozenset(members), names.get(item))
         if name is None:
             return None

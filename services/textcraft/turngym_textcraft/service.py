@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 from turngym.environment import Environment, Service, Spec
 from turngym.schema import TaskInfo
-
 from turngym_textcraft import __version__
 from turngym_textcraft.env import GRAMMAR, INSTRUCTION, TextCraft, TextCraftOptions
 from turngym_textcraft.recipes import data_hash

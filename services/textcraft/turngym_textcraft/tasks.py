@@ -10,7 +10,6 @@ from random import Random
 
 from turngym.environment import TaskSet
 from turngym.schema import Split, TaskInfo
-
 from turngym_textcraft.recipes import recipes
 from turngym_textcraft.tree import Tree, tree
 
@@ -67,7 +66,12 @@ class TextCraftTasks(TaskSet):
         """The task of that id. Raises KeyError."""
         for split, _ in SHARES:
             index = task_id.removeprefix(f"textcraft/{split}/")
-            if index.isascii() and index.isdigit() and index == str(int(index[:9])) and int(index) < self.count(split):
+            if (
+                index.isascii()
+                and index.isdigit()
+                and index == str(int(index[:9]))
+                and int(index) < self.count(split)
+            ):
                 return self.at(split, int(index))
         raise KeyError(task_id)
 

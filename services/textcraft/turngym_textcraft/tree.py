@@ -6,7 +6,7 @@ fetched. Depth 1 is a single recipe. Where a recipe takes a family (any planks),
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from turngym_textcraft.recipes import FAMILIES, MAX_COUNT, Recipe, members, recipes
 
@@ -37,7 +37,9 @@ class Tree:
     turns: int
 
 
-def _expand(item: str, levels: int, path: tuple[str, ...], crafted: dict[str, Recipe], choice: dict[str, str]) -> int:
+def _expand(
+    item: str, levels: int, path: tuple[str, ...], crafted: dict[str, Recipe], choice: dict[str, str]
+) -> int:
     """Add the item's recipe and those below it; returns how many levels were really there."""
     if levels == 0 or item not in recipes() or item in path:
         return 0
@@ -50,7 +52,7 @@ def _expand(item: str, levels: int, path: tuple[str, ...], crafted: dict[str, Re
     return deepest + 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def tree(goal: str, depth: int) -> Tree | None:
     """The goal's tree of exactly this depth, or None where there is none that can be played.
 
@@ -76,7 +78,9 @@ def _preferred(crafted: Mapping[str, Recipe]) -> dict[str, str]:
     return {family: names[0] for family, names in found.items() if names}
 
 
-def _circular(item: str, crafted: Mapping[str, Recipe], choice: Mapping[str, str], path: tuple[str, ...] = ()) -> bool:
+def _circular(
+    item: str, crafted: Mapping[str, Recipe], choice: Mapping[str, str], path: tuple[str, ...] = ()
+) -> bool:
     if item in path:
         return True
     if item not in crafted:

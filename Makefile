@@ -1,0 +1,146 @@
+# The verbs of this repository; `make help` lists them with examples.
+
+PYTHON ?= python3
+SHELL := /bin/bash
+.NOTPARALLEL:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+
+SERVICES := .venv/services/bin
+TRAINER := .venv/trainer/bin
+TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.toml))
+
+# Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
+SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
+  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
+PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
+TOOLS := TASK PYTHON PYTEST_ARGS SHELL
+
+# A misspelt NAME=value on the command line is an error, not a silent default.
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+UNKNOWN := $(filter-out $(SETTINGS) $(TRAINING) $(PLAYING) $(TOOLS) MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
+ifneq ($(UNKNOWN),)
+$(error unknown variable $(UNKNOWN); `make help` lists those that each verb takes)
+endif
+
+quote = '$(subst ','\'',$(1))'
+comma := ,
+# --env-addr 'http://…' for ENV_ADDR=http://…, and nothing where it is empty; --smoke for SMOKE=1
+option = $(if $($(1)),--$(call dashed,$(1)) $(call quote,$($(1))))
+flag = $(if $(filter-out 0 no false,$($(1))),--$(call dashed,$(1)))
+dashed = $(shell echo $(1) | tr 'A-Z_' 'a-z-')
+options = $(foreach name,$(1),$(call option,$(name)))
+
+# PORT=8010 on the command line is TURNGYM_PORT for the service; a PORT that merely lies in the environment is not.
+given = $(filter command,$(firstword $(origin $(1))))
+settings = $(foreach name,$(SETTINGS),$(if $(call given,$(name)),TURNGYM_$(name)=$(call quote,$($(name)))))
+
+define no_task
+$(if $(TASK),echo $(call quote,no task $(TASK); there are: $(TASKS)),echo 'say which task, as in TASK=$(firstword $(TASKS)); there are: $(TASKS)') >&2; exit 2
+endef
+check_task = @$(if $(and $(TASK),$(if $(filter-out $(TASKS),$(subst $(comma), ,$(TASK))),,known)),:,$(no_task))
+
+.PHONY: help
+help:  ## this text
+	@echo 'Verbs (any of them installs what it needs first):'
+	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
+	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST)) | sed 's/TASKS_HERE/$(TASKS)/'
+
+#:
+#: Tasks: TASKS_HERE
+#:
+#: Train an agent: starts the service if none answers, prepares a small starter model, trains, evaluates, draws.
+#:   make train TASK=textcraft
+#:   make train TASK=textcraft SMOKE=1                          the same in miniature, a few minutes
+#:   make train TASK=textcraft DRY_RUN=1                        resolve and check the configuration, and print it
+#:   make train TASK=textcraft ROUNDS=4,6,8 EVERY=16 STEPS=48 SEED=1 RUN=runs/mine
+#:   make train ENV_ADDR=http://host:8003                       on anyone's environment; several replicas: url,url
+#:   make train TASK=textcraft ARGS="actor_rollout_ref.actor.optim.lr=1e-4"
+#:   ALGO is grpo; HW is cpu (found out and printed); MODEL is a model folder or name (default: the starter)
+#:
+#: Serve one environment in the foreground. Any setting as NAME=value:
+#:   make serve TASK=textcraft
+#:   make serve TASK=textcraft PORT=8010 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
+#:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
+#:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+#:
+#: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
+#:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
+#:   make eval TASK=textcraft POLICY=random OUT=random.json
+#:   make eval TASK=textcraft MODEL=name BASE_URL=http://host:8000/v1     any OpenAI-compatible endpoint
+#:
+#: Collect episodes for supervised learning, inside the service's own process:
+#:   make collect TASK=textcraft                                POLICY=expert RATE=0.6 SPLIT=train N=1000 SEED=0
+#:   make collect TASK=textcraft POLICY=novice N=5000 OUT=novice.jsonl    OUT is runs/data/TASK-POLICY.jsonl by default
+#:
+#: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
+
+.PHONY: services-env trainer-env
+services-env:
+	@command -v $(PYTHON) >/dev/null || { echo 'no $(PYTHON) on this machine; install Python 3.11 or later, or name it: make PYTHON=…' >&2; exit 1; }
+	@$(PYTHON) scripts/install.py services
+
+trainer-env: services-env
+	@$(PYTHON) scripts/install.py trainer
+
+.PHONY: serve train eval collect
+serve:  ## one environment in the foreground: TASK=textcraft [PORT=8003 …]
+	$(check_task)
+	@$(MAKE) --no-print-directory -s services-env
+	@$(settings) exec $(SERVICES)/turngym serve $(call quote,$(TASK))
+
+train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
+	$(if $(ENV_ADDR),,$(check_task))
+	@$(MAKE) --no-print-directory -s trainer-env
+	@exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
+	  $(call flag,DRY_RUN) $(call flag,SMOKE) $(if $(ARGS),-- $(ARGS))
+
+EVAL_OPTIONS = --policy $(call quote,$(or $(POLICY),$(if $(MODEL),openai,expert))) $(call options,MODEL BASE_URL SEED OUT) \
+  --split $(call quote,$(or $(SPLIT),test)) --n $(call quote,$(or $(N),200)) $(ARGS)
+eval:  ## success of a policy on held-out tasks: TASK=textcraft [POLICY=expert …]
+	$(if $(ENV_ADDR),,$(check_task))
+	@$(MAKE) --no-print-directory -s services-env
+	@$(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_ADDR)),exec $(SERVICES)/python scripts/with_service.py \
+	  $(call quote,$(TASK)) $(SERVICES)/turngym eval URL) $(EVAL_OPTIONS)
+
+collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
+	$(check_task)
+	@$(MAKE) --no-print-directory -s services-env
+	@mkdir -p runs/data
+	@exec $(SERVICES)/turngym collect $(call quote,$(TASK)) --policy $(call quote,$(or $(POLICY),expert)) \
+	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
+	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
+
+.PHONY: lint test test-compose bench
+lint: services-env  ## ruff and mypy
+	@$(SERVICES)/ruff check --quiet .
+	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
+	@$(SERVICES)/mypy core/turngym $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
+
+test: lint trainer-env  ## lint, then the tests of core, services and trainer [PYTEST_ARGS="-m 'not slow'"]
+	@$(SERVICES)/pytest core services $(PYTEST_ARGS)
+	@$(TRAINER)/pytest trainer $(PYTEST_ARGS)
+
+test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
+	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
+
+bench: services-env  ## CPU per step, beside a bare route in the same run
+	@$(SERVICES)/python bench/step.py $(ARGS)
+
+.PHONY: up down docker
+docker:
+	@docker compose version >/dev/null 2>&1 || { echo 'Docker with Compose v2 is needed: https://docs.docker.com/engine/install/' >&2; exit 1; }
+	@docker info >/dev/null 2>&1 || { echo 'no Docker engine answers: is it running, and may this user talk to it?' >&2; exit 1; }
+
+up: docker  ## build and start the environments with Docker Compose
+	@docker compose up --build --detach --wait
+	@docker compose ps
+
+down: docker  ## stop them; the journals stay (docker compose down -v drops them)
+	@docker compose down
+
+.PHONY: clean
+clean:  ## remove environments, caches and build output; runs/ stays
+	@rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	@find . -name __pycache__ -o -name '*.egg-info' | grep -v '^./runs/' | xargs -r rm -rf
