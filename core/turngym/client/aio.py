@@ -5,26 +5,35 @@
 """
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-import httpx
+import aiohttp
+from yarl import URL
 
 from turngym.client import calls
 from turngym.client.calls import Answer, Call
-from turngym.client.errors import ConnectionLost, InfrastructureFailure, UnexpectedAnswer
+from turngym.client.errors import ConnectionLost, UnexpectedAnswer
 from turngym.client.patience import Patience
-from turngym.client.recovery import FAILOVER_S, EpisodeState, is_lost, least_busy
-from turngym.client.transport import base_address, client_arguments, lost, request_arguments
+from turngym.client.recovery import FAILOVER_S, EpisodeView, is_lost, least_busy, order_of
+from turngym.client.transport import (
+    CLOSE_PATIENCE_S,
+    CONNECT_TIMEOUT_S,
+    KEEP_ALIVE_S,
+    READY_POLL_S,
+    authorization,
+    base_address,
+    lost,
+    takes_proxy,
+)
 from turngym.problems import ProblemError
 from turngym.schema import (
     ActionList,
     BatchResult,
     BatchStepEntry,
     ExpertAction,
-    Message,
     Metadata,
     Readiness,
     SessionRequest,
@@ -37,10 +46,6 @@ from turngym.schema import (
 )
 
 CONNECTIONS = 512
-CLOSE_PATIENCE_S = 5.0
-_READY_POLL_S = 0.2
-
-Value = TypeVar("Value")
 
 
 class AsyncClient:
@@ -68,7 +73,10 @@ class AsyncClient:
         self.base_url = base_address(base_url)
         self.patience_s = patience_s
         self.episodes = 0  # open AsyncEpisodes, by which replicas share the load
-        self._http = httpx.AsyncClient(**client_arguments(self.base_url, token, timeout_s, connections))
+        self._token = token
+        self._timeout_s = timeout_s
+        self._connections = connections
+        self._http: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -80,7 +88,9 @@ class AsyncClient:
 
     async def aclose(self) -> None:
         """Close the connections. Sessions stay as they are."""
-        await self._http.aclose()
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
 
     async def send(self, call: Call[Answer], patience_s: float | None = None) -> Answer:
         """Make a call, again and again within patience. ``patience_s`` overrides the client's."""
@@ -89,11 +99,30 @@ class AsyncClient:
         return answer
 
     async def _once(self, call: Call[Answer]) -> Answer:
+        if self._http is None:  # aiohttp's session belongs to the loop that makes it
+            self._http = self._session()
+        url = URL(self.base_url + call.path, encoded=True)
         try:
-            response = await self._http.request(**request_arguments(call))
-        except httpx.TransportError as error:
+            async with self._http.request(
+                call.method, url, data=call.body, headers=call.headers, allow_redirects=False
+            ) as response:
+                body = await response.read()
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
             raise lost(self.base_url, error) from error
-        return call.read(response.status_code, response.headers, response.content)
+        except aiohttp.ClientError as error:
+            raise UnexpectedAnswer(f"{self.base_url} does not answer in HTTP: {error}") from error
+        return call.read(response.status, response.headers, body)
+
+    def _session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=KEEP_ALIVE_S),
+            headers=authorization(self._token),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=min(CONNECT_TIMEOUT_S, self._timeout_s), sock_read=self._timeout_s
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=takes_proxy(self.base_url),
+        )
 
     async def ready(self) -> Readiness:
         """Whether the service has loaded; does not wait for it."""
@@ -107,7 +136,7 @@ class AsyncClient:
                 progress(state)
             if state.ready:
                 return state
-            await asyncio.sleep(_READY_POLL_S)
+            await asyncio.sleep(READY_POLL_S)
 
     async def metadata(self) -> Metadata:
         """What there is to know about the service."""
@@ -145,9 +174,7 @@ class AsyncClient:
         """What the expert would do now, where the server was started with experts."""
         return await self.send(calls.expert(session_id))
 
-    async def fork(
-        self, session_id: str, turn: int | None = None, child_id: str | None = None
-    ) -> StepResult:
+    async def fork(self, session_id: str, turn: int | None = None, child_id: str | None = None) -> StepResult:
         """A copy of the session in the state after ``turn`` (default: now)."""
         return await self.send(calls.fork(session_id, turn, child_id))
 
@@ -168,17 +195,15 @@ class AsyncClient:
         return await self.send(calls.batch_close(session_ids))
 
 
-class AsyncEpisode:
-    """One episode, whatever becomes of its session. Make it with :meth:`open`; use it as an async context manager or close it."""
+class AsyncEpisode(EpisodeView):
+    """One episode, whatever becomes of its session. Make it with :meth:`open`; use it in ``async with``, or close it."""
 
     def __init__(
-        self, clients: Sequence[AsyncClient], state: EpisodeState, deadline_s: float | None
+        self, clients: Sequence[AsyncClient], order: SessionRequest, reopen: int, deadline_s: float | None
     ) -> None:
+        super().__init__(order, reopen, deadline_s)
         self._clients = clients
         self._at = least_busy([client.episodes for client in clients])
-        self._state = state
-        self._deadline_s = deadline_s
-        self._ends: float | None = None
         self._closed = False
         self.client.episodes += 1
 
@@ -206,18 +231,16 @@ class AsyncEpisode:
         :raises ProblemError: if the order is wrong.
         :raises InfrastructureFailure: if no session can be had.
         """
-        order = SessionRequest(
-            task_id=task_id, split=split, index=index, seed=seed, max_turns=max_turns, options=dict(options or {})
-        )
+        order = order_of(task_id, split, index, seed, max_turns, options)
         many = [clients] if isinstance(clients, AsyncClient) else list(clients)
-        episode = cls(many, EpisodeState(order, reopen), deadline_s)
+        episode = cls(many, order, reopen, deadline_s)
         try:
-            await episode._open(None)
+            with episode.state.waiting():
+                await episode._open(None)
         except BaseException:
             episode._leave()
             raise
-        if deadline_s is not None:
-            episode._ends = asyncio.get_running_loop().time() + deadline_s
+        episode.state.start_deadline()
         return episode
 
     async def __aenter__(self) -> Self:
@@ -233,60 +256,15 @@ class AsyncEpisode:
         """The client of the replica where the session lives."""
         return self._clients[self._at]
 
-    @property
-    def session_id(self) -> str:
-        """The id of the present session; another one after a reopening."""
-        return self._state.session_id
-
-    @property
-    def result(self) -> StepResult:
-        """The latest StepResult."""
-        return self._state.result
-
-    @property
-    def messages(self) -> list[Message]:
-        """The chat that opened the episode."""
-        return self._state.messages
-
-    @property
-    def actions(self) -> list[str]:
-        """The raw texts sent so far, one a turn."""
-        return self._state.actions
-
-    @property
-    def reopened(self) -> int:
-        """How many sessions were opened after the first."""
-        return self._state.reopened
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds spent in calls to the server so far."""
-        return self._state.wait_s
-
-    @property
-    def terminated(self) -> bool:
-        """Whether the environment or the agent has ended the episode."""
-        return self._state.terminated
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the episode was cut off."""
-        return self._state.truncated
-
-    @property
-    def over(self) -> bool:
-        """Whether no turn is left."""
-        return self._state.over
-
     async def step(self, text: str) -> StepResult:
         """Play one turn with the agent's raw text.
 
         :raises ProblemError: ``session_finished`` if the episode is over; others only for a mistake of the caller.
         :raises InfrastructureFailure: if the episode is lost; it has no score then.
         """
-        turn = self._state.next_turn()
+        turn = self.state.next_turn()
         result = await self._call(lambda: calls.step(self.session_id, text, turn))
-        return self._state.played(text, result)
+        return self.state.played(text, result)
 
     async def valid_actions(self) -> list[str]:
         """The valid actions now. Raises like :meth:`step`, and the problem ``not_supported``."""
@@ -309,44 +287,41 @@ class AsyncEpisode:
         self.client.episodes -= 1
 
     async def _call(self, make: Callable[[], Call[Answer]]) -> Answer:
-        """Make a call of the present session, opening it again as often as need be."""
+        """Make a call of the present session within the deadline, opening it again as often as need be."""
+        left = self.state.seconds_left()
+        with self.state.waiting():
+            try:
+                async with asyncio.timeout(None if math.isinf(left) else left) as limit:
+                    return await self._persist(make)
+            except TimeoutError:
+                if limit.expired():
+                    raise self.state.late() from None
+                raise
 
-        async def work() -> Answer:
-            while True:
-                try:
-                    return await self.client.send(make(), self._patience_s())
-                except (ProblemError, ConnectionLost) as error:
-                    if not is_lost(error):
-                        raise
-                    await self._open(error)
-
-        started = time.monotonic()
-        try:
-            return await self._in_time(work())
-        finally:
-            self._state.wait_s += time.monotonic() - started
+    async def _persist(self, make: Callable[[], Call[Answer]]) -> Answer:
+        while True:
+            try:
+                return await self.client.send(make(), self._patience_s())
+            except (ProblemError, ConnectionLost) as error:
+                if not is_lost(error):
+                    raise
+                await self._open(error)
 
     async def _open(self, error: Exception | None) -> None:
         """Open a session in the present state; ``error`` is why there is none any more."""
-        started = time.monotonic()
-        first = error is None
         while True:
             if error is not None:
-                self._state.count_reopening(error)
-                left, left_id = self.client, None
-                if self._state.may_hold_slot(error):
-                    left_id = self._state.session_id
+                self.state.count_reopening(error)
+                left, left_id = self.client, self.state.left_behind(error)
                 self._move_on()
                 if left_id is not None:
                     await self._abandon(left, left_id)
             try:
-                result = await self.client.send(calls.create(self._state.order()), self._patience_s())
+                result = await self.client.send(calls.create(self.state.order()), self._patience_s())
                 break
             except (ProblemError, ConnectionLost) as trouble:
                 error = trouble
-        self._state.opened(result)
-        if first:
-            self._state.wait_s += time.monotonic() - started
+        self.state.opened(result)
 
     def _move_on(self) -> None:
         self.client.episodes -= 1
@@ -357,15 +332,6 @@ class AsyncEpisode:
         own = self.client.patience_s
         return min(own, FAILOVER_S) if len(self._clients) > 1 else own
 
-    async def _in_time(self, work: Awaitable[Value]) -> Value:
-        try:
-            async with asyncio.timeout_at(self._ends) as limit:
-                return await work
-        except TimeoutError:
-            if not limit.expired() or self._deadline_s is None:
-                raise
-            raise self._state.past_deadline(self._deadline_s) from None
-
     @staticmethod
     async def _abandon(client: AsyncClient, session_id: str) -> None:
         """End a session that nobody needs any more; where that can't be done now, it expires."""
@@ -374,4 +340,3 @@ class AsyncEpisode:
                 await client.send(calls.close(session_id), CLOSE_PATIENCE_S)
         except (ProblemError, ConnectionLost, UnexpectedAnswer, TimeoutError):
             return
-

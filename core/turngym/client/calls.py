@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, ValidationError
 
@@ -44,13 +44,12 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """One request. ``also`` is a status of 400 or more that carries ``answer`` rather than a problem."""
+    """One request. ``path`` is encoded, with its query. ``also`` is an error status that yet carries ``answer``."""
 
     method: str
     path: str
     answer: type[Answer]
     body: bytes | None = None
-    params: Mapping[str, str | int] | None = None
     session_id: str | None = None
     also: int | None = None
 
@@ -74,7 +73,9 @@ class Call(Generic[Answer]):
         try:
             return self.answer.model_validate_json(body)
         except ValidationError as error:
-            raise UnexpectedAnswer(f"{self.method} {self.path} answered {status}, but {_first(error)}") from None
+            raise UnexpectedAnswer(
+                f"{self.method} {self.path} answered {status}, but {_first(error)}"
+            ) from None
 
 
 def _failure(call: Call[Answer], status: int, headers: Mapping[str, str], body: bytes) -> Exception:
@@ -89,7 +90,7 @@ def _failure(call: Call[Answer], status: int, headers: Mapping[str, str], body: 
     known = PROBLEMS.get(problem.code)
     fails = known is not None and known.fails_session
     kind = ProblemKind(problem.code, problem.status, problem.title, problem.retryable, fails)
-    after = headers.get("retry-after", "")
+    after = headers.get("Retry-After", "")
     return ProblemError(
         kind,
         problem.detail,
@@ -121,7 +122,8 @@ def metadata() -> Call[Metadata]:
 
 def tasks(split: Split, offset: int, limit: int) -> Call[TaskPage]:
     """A page of a split's tasks."""
-    return Call("GET", "/tasks", TaskPage, params={"split": split, "offset": offset, "limit": limit})
+    query = urlencode({"split": split, "offset": offset, "limit": limit})
+    return Call("GET", f"/tasks?{query}", TaskPage)
 
 
 def task(task_id: str) -> Call[TaskInfo]:

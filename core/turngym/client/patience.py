@@ -2,7 +2,7 @@
 
 Tried again are broken connections and the problems that say ``retryable``; nothing else. ``at_capacity`` is waited out as
 long as it takes: a full server is no failure. Other trouble is borne for ``patience_s`` seconds without a break. Waits grow
-exponentially with full jitter (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog 2015) on top of ``Retry-After``.
+exponentially with full jitter (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog 2015), after ``Retry-After``.
 """
 
 import time

@@ -4,13 +4,17 @@ Column "client" of the protocol's problem table: a session that failed, expired,
 again under a new id with the ``actions`` so far. What the agent saw must come out again, else the episode has drifted.
 """
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from turngym.client.calls import new_session_id
 from turngym.client.errors import ConnectionLost, EpisodeDrifted, InfrastructureFailure
 from turngym.client.patience import is_trouble
 from turngym.problems import ProblemError
-from turngym.schema import Message, SessionRequest, StepResult
+from turngym.schema import Message, SessionRequest, Split, StepResult
 
 LOST_CODES = frozenset({"unknown_session", "step_timeout", "environment_failure", "session_expired"})
 FAILOVER_S = 10.0  # with another replica at hand, trouble is borne for so long before the episode goes there
@@ -23,18 +27,44 @@ def is_lost(error: Exception) -> bool:
     return isinstance(error, ConnectionLost)
 
 
+def least_busy(loads: Sequence[int]) -> int:
+    """The index of the replica with the fewest episodes."""
+    return min(range(len(loads)), key=loads.__getitem__)
+
+
+def order_of(
+    task_id: str | None,
+    split: Split | None,
+    index: int | None,
+    seed: int,
+    max_turns: int | None,
+    options: Mapping[str, Any] | None,
+) -> SessionRequest:
+    """The request for an episode. Raises pydantic's ValidationError, a ValueError, without exactly one selector."""
+    return SessionRequest(
+        task_id=task_id,
+        split=split,
+        index=index,
+        seed=seed,
+        max_turns=max_turns,
+        options=dict(options or {}),
+    )
+
+
 class EpisodeState:
     """What is known of an episode: its order, the texts sent, the latest result.
 
     ``reopened`` counts the sessions opened after the first. ``wait_s`` is the time spent in calls to the server, in seconds.
     """
 
-    def __init__(self, order: SessionRequest, reopen: int) -> None:
-        self._order = order.model_copy(update={"session_id": None})
+    def __init__(self, order: SessionRequest, reopen: int, deadline_s: float | None) -> None:
+        self._order = order
         self._reopen = reopen
+        self._deadline_s = deadline_s
+        self._ends = math.inf
         self._result: StepResult | None = None
         self.messages: list[Message] = []
-        self.actions: list[str] = list(order.actions)
+        self.actions: list[str] = []
         self.reopened = 0
         self.wait_s = 0.0
 
@@ -45,48 +75,19 @@ class EpisodeState:
             raise RuntimeError("the episode is not open yet")
         return self._result
 
-    @property
-    def session_id(self) -> str:
-        """The id of the present session; another one after a reopening."""
-        return self.result.session_id
-
-    @property
-    def terminated(self) -> bool:
-        """Whether the environment or the agent has ended the episode."""
-        return self.result.terminated
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the episode was cut off."""
-        return self.result.truncated
-
-    @property
-    def over(self) -> bool:
-        """Whether no turn is left."""
-        return self.result.stop_reason is not None
-
     def order(self) -> SessionRequest:
         """The request for a session in the present state, under a new id."""
-        return self._order.model_copy(
-            update={"session_id": new_session_id(), "actions": list(self.actions)}
-        )
+        return self._order.model_copy(update={"session_id": new_session_id(), "actions": list(self.actions)})
 
     def opened(self, result: StepResult) -> None:
         """Take over a new session. Raises EpisodeDrifted if it shows something else than the agent has seen."""
         known = self._result
-        if known is not None:
-            told = result.messages if result.messages is not None else self.messages
-            same = (known.turn, known.observation.text, self.messages) == (
-                result.turn,
-                result.observation.text,
-                told,
+        if known is not None and _seen(known, self.messages) != _seen(result, result.messages):
+            raise EpisodeDrifted(
+                f"{known.task.task_id}, turn {known.turn}: the session opened again shows "
+                f"{_short(result.observation.text)}, and the agent saw {_short(known.observation.text)}"
             )
-            if not same or known.task.task_id != result.task.task_id:
-                raise EpisodeDrifted(
-                    f"{result.task.task_id}, turn {known.turn}: the session opened again shows "
-                    f"{_short(result.observation.text)}, and the agent saw {_short(known.observation.text)}"
-                )
-        self.messages = result.messages or self.messages
+        self.messages = result.messages or []
         self._result = result
 
     def played(self, action: str, result: StepResult) -> StepResult:
@@ -97,10 +98,11 @@ class EpisodeState:
 
     def next_turn(self) -> int:
         """The number of the next step. Raises the problem ``session_finished``."""
-        if self.over:
-            detail = f"the episode ended at turn {self.result.turn} with {self.result.stop_reason}"
-            raise ProblemError("session_finished", detail, session_id=self.session_id)
-        return self.result.turn + 1
+        result = self.result
+        if result.stop_reason is not None:
+            detail = f"the episode ended at turn {result.turn} with {result.stop_reason}"
+            raise ProblemError("session_finished", detail, session_id=result.session_id)
+        return result.turn + 1
 
     def count_reopening(self, error: Exception) -> None:
         """Count a session to be opened because of ``error``.
@@ -118,18 +120,91 @@ class EpisodeState:
             ) from error
         self.reopened += 1
 
-    def may_hold_slot(self, error: Exception) -> bool:
-        """Whether the session that is left behind may still be open."""
-        return self._result is not None and is_trouble(error)
+    def left_behind(self, error: Exception) -> str | None:
+        """The id of the session that ``error`` makes the episode leave, if it may still hold a slot."""
+        return self._result.session_id if self._result is not None and is_trouble(error) else None
 
-    def past_deadline(self, deadline_s: float) -> InfrastructureFailure:
+    def start_deadline(self) -> None:
+        """Start the clock of the deadline: called at the first answer."""
+        if self._deadline_s is not None:
+            self._ends = time.monotonic() + self._deadline_s
+
+    def seconds_left(self) -> float:
+        """Seconds until the deadline, infinite where there is none. Raises InfrastructureFailure when it has passed."""
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise self.late()
+        return left
+
+    def late(self) -> InfrastructureFailure:
         """The failure of an episode that took too long."""
-        return InfrastructureFailure(f"the episode took longer than its {deadline_s:g} s, at turn {len(self.actions)}")
+        took = f"the episode took longer than its {self._deadline_s:g} s"
+        return InfrastructureFailure(f"{took}, at turn {len(self.actions)}")
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time in the block as spent waiting for the server."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.wait_s += time.monotonic() - started
 
 
-def least_busy(loads: Sequence[int]) -> int:
-    """The index of the replica with the fewest episodes."""
-    return min(range(len(loads)), key=loads.__getitem__)
+class EpisodeView:
+    """What both kinds of episode show of their state."""
+
+    def __init__(self, order: SessionRequest, reopen: int, deadline_s: float | None) -> None:
+        self.state = EpisodeState(order, reopen, deadline_s)
+
+    @property
+    def result(self) -> StepResult:
+        """The latest StepResult."""
+        return self.state.result
+
+    @property
+    def session_id(self) -> str:
+        """The id of the present session; another one after a reopening."""
+        return self.state.result.session_id
+
+    @property
+    def messages(self) -> list[Message]:
+        """The chat that opened the episode."""
+        return self.state.messages
+
+    @property
+    def actions(self) -> list[str]:
+        """The raw texts sent so far, one a turn."""
+        return self.state.actions
+
+    @property
+    def reopened(self) -> int:
+        """How many sessions were opened after the first."""
+        return self.state.reopened
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds spent in calls to the server so far."""
+        return self.state.wait_s
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the environment or the agent has ended the episode."""
+        return self.state.result.terminated
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the episode was cut off."""
+        return self.state.result.truncated
+
+    @property
+    def over(self) -> bool:
+        """Whether no turn is left."""
+        return self.state.result.stop_reason is not None
+
+
+def _seen(result: StepResult, messages: list[Message] | None) -> tuple[object, ...]:
+    return result.task.task_id, result.turn, result.observation.text, messages, result.stop_reason
 
 
 def _short(text: str) -> str:
