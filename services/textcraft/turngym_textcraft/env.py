@@ -106,6 +106,8 @@ class TextCraft(Environment):
 
     def step(self, action: str) -> Outcome:
         """Do one command. What can't be done is said and changes nothing."""
+        if self.done:
+            return self._refuse("The goal is reached and the episode is over")
         before = self.score
         text = " ".join(action.split()).rstrip(".")
         if text.lower() == "inventory":

@@ -65,13 +65,12 @@ class TextCraftTasks(TaskSet):
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id. Raises KeyError."""
         for split, _ in SHARES:
-            index = task_id.removeprefix(f"textcraft/{split}/")
-            if (
-                index.isascii()
-                and index.isdigit()
-                and index == str(int(index[:9]))
-                and int(index) < self.count(split)
+            folder, _, index = task_id.rpartition("/")
+            if folder != f"textcraft/{split}" or not (
+                index.isascii() and index.isdigit() and len(index) < 10
             ):
+                continue
+            if index == str(int(index)) and int(index) < self.count(split):
                 return self.at(split, int(index))
         raise KeyError(task_id)
 
