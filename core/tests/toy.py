@@ -184,6 +184,7 @@ class Toy(Service):
     data_hash: str = "d" * 64
     load_s: float = 0.0
     load_error: str = ""
+    broken_gauges: bool = False
     invalid_limit: int | None = 3
     defaults: dict[str, Any] = field(default_factory=lambda: {"port": 8099})  # type: ignore[misc]
 
@@ -222,13 +223,23 @@ class Toy(Service):
         return kind(3 + task.index % 10, options, self, seed)
 
     def gauges(self) -> dict[str, float]:
+        if self.broken_gauges:
+            raise RuntimeError("the gauges are broken")
         return {"toys": 1.0}
 
 
-if __name__ == "__main__":
+def main(fields: dict[str, Any], given: dict[str, Any]) -> None:
+    """Serve a toy in the foreground."""
     from turngym.server.app import serve
-    from turngym.server.settings import load_settings
+    from turngym.server.settings import SettingsError, load_settings
 
-    toy = Toy(**json.loads(sys.argv[1]))
-    given = dict(item.split("=", 1) for item in sys.argv[2:])
-    serve(toy, load_settings(toy.defaults, **given), ready=lambda address: print(address, flush=True))
+    toy = Toy(**fields)
+    try:
+        settings = load_settings(toy.defaults, **given)
+    except SettingsError as error:
+        raise SystemExit(f"toy: {error}") from None
+    serve(toy, settings, ready=lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]), dict(item.split("=", 1) for item in sys.argv[2:]))

@@ -124,9 +124,11 @@ async def _work(
     except Exception as error:
         line = f"{service.spec.name} can't be loaded: {type(error).__name__}: {error}"
         routes.loading = (line, 0.0)
-        logger.error(line, exc_info=error if on_load_error is None else None)
         if on_load_error is not None:
+            logger.debug("the error in full", exc_info=error)
             on_load_error(line)
+        else:
+            logger.error(line, exc_info=error)
         return
     if found:
         logger.info("took over %d open sessions from the journal", found)
@@ -136,6 +138,7 @@ async def _work(
         "Slots taken, by open sessions and those that still close",
         lambda: sessions.slots.used,
     )
+    metrics.watch("sessions_busy", "Open sessions with a call in progress", lambda: sessions.busy_count)
     metrics.watch("create_queue", "Creates that wait for a slot", lambda: sessions.slots.waiting)
     metrics.watch("workers_quarantined", "Workers that hang in a call past its deadline", backend.quarantined)
     metrics.watch("journal_bytes", "Size of the journal's pages in use", journal.bytes_used)

@@ -48,6 +48,11 @@ class Sessions:
         """How many sessions are open."""
         return len(self.open)
 
+    @property
+    def busy_count(self) -> int:
+        """How many open sessions have a call in progress."""
+        return sum(session.lock.locked() for session in self.open.values())
+
     def recover(self) -> int:
         """Take over the sessions that were open when the process before this one ended; how many there are.
 
