@@ -311,7 +311,7 @@ class AsyncEpisode(EpisodeView):
         """Open a session in the present state; ``error`` is why there is none any more."""
         while True:
             if error is not None:
-                self.state.count_reopening(error)
+                self.state.count_reopening(error, len(self._clients))
                 left, left_id = self.client, self.state.left_behind(error)
                 self._move_on()
                 if left_id is not None:

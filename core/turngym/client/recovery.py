@@ -59,6 +59,7 @@ class EpisodeState:
 
     def __init__(self, order: SessionRequest, reopen: int, deadline_s: float | None) -> None:
         self._order = order
+        self.seed = order.seed
         self._reopen = reopen
         self._deadline_s = deadline_s
         self._ends = math.inf
@@ -104,16 +105,21 @@ class EpisodeState:
             raise ProblemError("session_finished", detail, session_id=result.session_id)
         return result.turn + 1
 
-    def count_reopening(self, error: Exception) -> None:
+    def count_reopening(self, error: Exception, replicas: int) -> None:
         """Count a session to be opened because of ``error``.
 
         Raises the error itself if it is no loss and nothing was ever open: then the order is wrong. Raises
-        InfrastructureFailure if it is no loss in the course of a reopening, or one loss too many.
+        InfrastructureFailure if it is no loss in the course of a reopening, or one loss too many, or if the only replica
+        was in trouble for longer than patience.
         """
         if not is_lost(error):
             if self._result is None or not isinstance(error, ProblemError):
                 raise error
             raise InfrastructureFailure(f"the episode can't be opened again: {error}") from error
+        if replicas == 1 and is_trouble(error):
+            raise InfrastructureFailure(
+                f"no server to go on with at turn {len(self.actions)}: {error}"
+            ) from error
         if self.reopened >= self._reopen:
             raise InfrastructureFailure(
                 f"given up after {self.reopened} reopenings at turn {len(self.actions)}: {error}"
@@ -166,6 +172,11 @@ class EpisodeView:
     def session_id(self) -> str:
         """The id of the present session; another one after a reopening."""
         return self.state.result.session_id
+
+    @property
+    def seed(self) -> int:
+        """The seed of the episode."""
+        return self.state.seed
 
     @property
     def messages(self) -> list[Message]:
