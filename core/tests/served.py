@@ -29,7 +29,9 @@ def free_port() -> int:
         return port
 
 
-def run_toy(toy: dict[str, Any], settings: dict[str, str], log: str, environ: dict[str, str], file_limit: int) -> None:
+def run_toy(
+    toy: dict[str, Any], settings: dict[str, str], log: str, environ: dict[str, str], file_limit: int
+) -> None:
     """The life of a server process. ``file_limit`` is the greatest size of a file that it may write, in bytes."""
     from toy import main
 
@@ -77,7 +79,9 @@ class Served:
     def allow_files(self) -> None:
         """Lift the limit on the size of files, as if the disk had room again."""
         assert self.process is not None and self.process.pid is not None
-        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        resource.prlimit(
+            self.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        )
 
     def start(self, ready: bool = True) -> "Served":
         """Start the process and wait until it answers."""
@@ -126,7 +130,11 @@ def factory(folder: Path, started: list[Served]) -> ServerFactory:
         **settings: Any,
     ) -> Served:
         number = len(started)
-        known = {"port": free_port(), "journal": folder / f"journal-{number}", "log_level": "warning"} | settings
+        known = {
+            "port": free_port(),
+            "journal": folder / f"journal-{number}",
+            "log_level": "warning",
+        } | settings
         served = Served(toy or {}, known, folder / f"log-{number}", environ or {}, file_limit)
         started.append(served)
         return served.start() if start else served

@@ -24,14 +24,18 @@ def create(client: httpx.Client, index: int = 0, **more: Any) -> dict[str, Any]:
     return result
 
 
-def step(client: httpx.Client, session: dict[str, Any] | str, action: str, turn: int | None = None) -> httpx.Response:
+def step(
+    client: httpx.Client, session: dict[str, Any] | str, action: str, turn: int | None = None
+) -> httpx.Response:
     """Act."""
     name = session if isinstance(session, str) else session["session_id"]
     body = {"action": action} | ({"turn": turn} if turn is not None else {})
     return client.post(f"/sessions/{name}/step", json=body)
 
 
-def played(client: httpx.Client, session: dict[str, Any] | str, action: str, turn: int | None = None) -> dict[str, Any]:
+def played(
+    client: httpx.Client, session: dict[str, Any] | str, action: str, turn: int | None = None
+) -> dict[str, Any]:
     """Act, and expect a StepResult."""
     answer = step(client, session, action, turn)
     assert answer.status_code == 200, answer.text
@@ -44,7 +48,9 @@ def problem(answer: httpx.Response, code: str) -> dict[str, Any]:
     assert answer.headers["content-type"] == MEDIA_TYPE, answer.text
     document: dict[str, Any] = answer.json()
     kind = PROBLEMS[code]
-    assert (document["code"], document["status"], answer.status_code) == (code, kind.status, kind.status), document
+    assert (document["code"], document["status"], answer.status_code) == (code, kind.status, kind.status), (
+        document
+    )
     assert document["retryable"] == kind.retryable
     assert document["title"] == kind.title and document["type"].endswith(code) and document["detail"]
     if code in ("at_capacity", "not_ready", "storage_failure"):

@@ -76,7 +76,9 @@ def test_a_session_that_is_not_deterministic_is_never_replayed(serve: ServerFact
     with served.client() as http:
         session = create(http)
         played(http, session, "add 1", 1)
-        problem(http.post("/sessions", json={"split": "test", "index": 0, "actions": ["add 1"]}), "not_supported")
+        problem(
+            http.post("/sessions", json={"split": "test", "index": 0, "actions": ["add 1"]}), "not_supported"
+        )
     with restarted(served) as http:
         problem(step(http, session, "add 1", 2), "environment_failure")
 
@@ -126,7 +128,9 @@ def test_a_full_journal_is_a_storage_failure_and_no_action_is_taken(serve: Serve
         problem(step(http, session, "echo " + "x" * 50_000, turn), "storage_failure")
         assert http.get(f"/sessions/{session['session_id']}").content == before
         for other in http.get("/sessions").json()["sessions"][1:]:
-            http.delete(f"/sessions/{other['session_id']}")  # an ended session can be forgotten: there is room again
+            http.delete(
+                f"/sessions/{other['session_id']}"
+            )  # an ended session can be forgotten: there is room again
         result = played(http, session, "add 1", turn)
         assert result["turn"] == turn
         count = result["observation"]["data"]["count"]
@@ -169,7 +173,9 @@ def test_ended_sessions_are_forgotten_after_their_time(serve: ServerFactory) -> 
         played(http, session, "add 3", 1)
         assert step(http, session, "add 3", 1).status_code == 200
         deadline = time.monotonic() + 10
-        while http.get(f"/sessions/{session['session_id']}").status_code == 200 and time.monotonic() < deadline:
+        while (
+            http.get(f"/sessions/{session['session_id']}").status_code == 200 and time.monotonic() < deadline
+        ):
             time.sleep(0.1)
         problem(http.get(f"/sessions/{session['session_id']}"), "unknown_session")
         assert create(http, session_id=session["session_id"])["turn"] == 0
@@ -244,7 +250,9 @@ def test_a_journal_that_is_none_is_one_clear_line(serve: ServerFactory, tmp_path
     assert "not writable" in failing_start(serve(start=False, journal=tmp_path / "text" / "x"))
 
 
-def test_a_journal_of_another_service_or_format_is_one_clear_line(serve: ServerFactory, tmp_path: Path) -> None:
+def test_a_journal_of_another_service_or_format_is_one_clear_line(
+    serve: ServerFactory, tmp_path: Path
+) -> None:
     served = serve()
     served.stop()
     path = served.settings["journal"]

@@ -7,17 +7,19 @@ import httpx
 import pytest
 from served import ServerFactory
 from talk import create, played, problem, step
+from toy import Toy, ToyOptions
 
 from turngym.schema import StopReason
 from turngym.server.episode import EnvironmentBroken, Episode
-from toy import Toy, ToyOptions
 
 MODES = ["inline", "thread", "async", "process"]
 
 
 def metric(http: httpx.Client, name: str) -> float:
     """The value of a metric without labels."""
-    line = next(line for line in http.get("/metrics").text.splitlines() if line.startswith(f"turngym_{name} "))
+    line = next(
+        line for line in http.get("/metrics").text.splitlines() if line.startswith(f"turngym_{name} ")
+    )
     return float(line.split()[1])
 
 
@@ -78,7 +80,9 @@ def test_a_step_does_not_hold_up_other_sessions(serve: ServerFactory) -> None:
             assert played(http, quick, "add 1", 1)["turn"] == 1
             assert http.get(f"/sessions/{slow['session_id']}").json()["turn"] == 0
             assert not waiting.done()
-            assert http.delete(f"/sessions/{slow['session_id']}").json()["turn"] == 1, "closing waits for the step"
+            assert http.delete(f"/sessions/{slow['session_id']}").json()["turn"] == 1, (
+                "closing waits for the step"
+            )
             assert waiting.result().status_code == 200
 
 

@@ -20,7 +20,9 @@ def test_a_session_is_rebuilt_elsewhere_by_its_actions(http: httpx.Client) -> No
     assert again["observation"] == results[-1]["observation"] and again["reward"] == results[-1]["reward"]
     turns = http.get(f"/sessions/{again['session_id']}/transcript").json()["turns"]
     assert [turn["action"] for turn in turns] == actions
-    assert step(http, again, "Action: add 2", 3).json()["turn"] == 3, "the last of them is a turn like any other"
+    assert step(http, again, "Action: add 2", 3).json()["turn"] == 3, (
+        "the last of them is a turn like any other"
+    )
     assert played(http, again, "add 1", 4)["observation"]["data"] == {"count": 4}
 
 
@@ -40,7 +42,10 @@ def test_a_fork_goes_its_own_way(serve: ServerFactory, forkable: bool) -> None:
         answer = http.post(f"/sessions/{parent['session_id']}/fork")
         child = answer.json()
         assert answer.status_code == 201 and child["messages"] == parent["messages"]
-        assert child["session_id"][:8] == parent["session_id"][:8] and child["session_id"] != parent["session_id"]
+        assert (
+            child["session_id"][:8] == parent["session_id"][:8]
+            and child["session_id"] != parent["session_id"]
+        )
         assert child["observation"] == results[-1]["observation"] and child["turn"] == 2
         earlier = http.post(f"/sessions/{parent['session_id']}/fork", json={"turn": 1}).json()
         start = http.post(f"/sessions/{parent['session_id']}/fork", json={"turn": 0}).json()
@@ -90,8 +95,12 @@ def test_batches_answer_in_order(http: httpx.Client) -> None:
     steps += [{"session_id": new_id(), "action": "add 3", "turn": 1}, dict(steps[1], action="add 1")]
     results = entries(http.post("/batch/step", json={"entries": steps}))
     assert [entry["status"] for entry in results] == [200] * 5 + [404, 422]
-    assert [entry["result"]["score"] for entry in results[:5]] == [pytest.approx(3 / (3 + n)) for n in range(5)]
-    assert entries(http.post("/batch/step", json={"entries": steps[:5]})) == results[:5], "a repeat is a repeat"
+    assert [entry["result"]["score"] for entry in results[:5]] == [
+        pytest.approx(3 / (3 + n)) for n in range(5)
+    ]
+    assert entries(http.post("/batch/step", json={"entries": steps[:5]})) == results[:5], (
+        "a repeat is a repeat"
+    )
     closed = entries(http.post("/batch/close", json={"session_ids": [*names, names[0], new_id()]}))
     assert [entry["status"] for entry in closed] == [200] * 5 + [422, 404]
     assert closed[0]["result"]["stop_reason"] == "success" and closed[1]["result"]["stop_reason"] == "closed"
@@ -116,7 +125,10 @@ def test_a_batch_and_single_steps_of_the_same_turn_act_once(http: httpx.Client) 
 
 def test_a_failing_entry_leaves_its_batch_alone(http: httpx.Client) -> None:
     good, bad = create(http), create(http)
-    body = [{"session_id": bad["session_id"], "action": "crash"}, {"session_id": good["session_id"], "action": "add 1"}]
+    body = [
+        {"session_id": bad["session_id"], "action": "crash"},
+        {"session_id": good["session_id"], "action": "add 1"},
+    ]
     results = entries(http.post("/batch/step", json={"entries": body}))
     assert [entry["status"] for entry in results] == [500, 200]
 
@@ -162,5 +174,7 @@ def test_open_sessions_are_listed_oldest_first(serve: ServerFactory) -> None:
 
 
 def test_ids_that_the_server_mints_are_its_own_pattern(http: httpx.Client) -> None:
-    names = {http.post("/sessions", json={"split": "test", "index": 0}).json()["session_id"] for _ in range(20)}
+    names = {
+        http.post("/sessions", json={"split": "test", "index": 0}).json()["session_id"] for _ in range(20)
+    }
     assert len(names) == 20 and all(12 <= len(name) <= 64 for name in names)

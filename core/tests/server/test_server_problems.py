@@ -44,7 +44,9 @@ def test_invalid_request_on_create(http: httpx.Client, change: dict[str, Any]) -
     problem(http.post("/sessions", json=body), "invalid_request")
 
 
-@pytest.mark.parametrize("body", [{}, {"action": 1}, {"action": "x", "turn": 0}, {"action": "x", "trun": 1}, []])
+@pytest.mark.parametrize(
+    "body", [{}, {"action": 1}, {"action": "x", "turn": 0}, {"action": "x", "trun": 1}, []]
+)
 def test_invalid_request_on_step(http: httpx.Client, body: Any) -> None:
     session = create(http)
     problem(http.post(f"/sessions/{session['session_id']}/step", json=body), "invalid_request")
@@ -215,5 +217,7 @@ def test_malformed_http_is_refused(http: httpx.Client) -> None:
 def test_every_problem_has_a_test_here() -> None:
     elsewhere = {"turn_conflict", "session_conflict", "session_expired", "step_timeout", "storage_failure"}
     here = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
-    missing = [code for code in PROBLEMS if code not in elsewhere and not any(name.startswith(code) for name in here)]
+    missing = [
+        code for code in PROBLEMS if code not in elsewhere and not any(name.startswith(code) for name in here)
+    ]
     assert missing == []

@@ -190,7 +190,9 @@ def test_create_again_answers_with_the_session_as_it_stands(http: httpx.Client) 
 def test_concurrent_creates_of_one_id_open_one_session(http: httpx.Client) -> None:
     body = {"session_id": new_id(), "task_id": "toy/test/4"}
     with ThreadPoolExecutor(8) as pool:
-        statuses = [answer.status_code for answer in pool.map(lambda _: http.post("/sessions", json=body), range(8))]
+        statuses = [
+            answer.status_code for answer in pool.map(lambda _: http.post("/sessions", json=body), range(8))
+        ]
     assert sorted(statuses) == [200] * 7 + [201]
 
 
@@ -201,7 +203,9 @@ def test_the_transcript_holds_every_turn(http: httpx.Client) -> None:
     assert transcript["messages"] == session["messages"] and transcript["seed"] == 5
     assert transcript["options"] == {"image": False, "step": 2}
     assert [turn["action"] for turn in transcript["turns"]] == ["Action: add", "echo ü"]
-    assert [turn["observation"] for turn in transcript["turns"]] == [result["observation"] for result in results]
+    assert [turn["observation"] for turn in transcript["turns"]] == [
+        result["observation"] for result in results
+    ]
     assert all(turn["time"] > 1e9 for turn in transcript["turns"])
 
 

@@ -1,9 +1,10 @@
 """The journal: every session, turn and intent in one SQLite file, so that a killed server goes on where it stopped.
 
 All writes of one turn of the event loop are one transaction (group commit), and whoever waits for one is woken after its
-commit. Turns are appended to one table in the order they happen, so that a group touches few pages. WAL with ``synchronous=NORMAL`` survives the death of the process; a power cut may lose the last moments. Checkpoints,
-the only waits for the disk, run in a thread with a connection of their own. One process holds a journal: an advisory lock on
-``<path>.lock``. With no path the journal is kept in memory, and small.
+commit. Turns are appended to one table in the order they happen, so that a group touches few pages. WAL with
+``synchronous=NORMAL`` survives the death of the process; a power cut may lose the last moments. Checkpoints, the only waits
+for the disk, run in a thread with a connection of their own. One process holds a journal: an advisory lock on ``<path>.lock``.
+With no path the journal is kept in memory, and small.
 
 It stores and finds; what a session is, and when it ends, is ``sessions``' business.
 """
