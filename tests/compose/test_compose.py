@@ -1,0 +1,131 @@
+"""What a user of ``make up`` gets: containers that are healthy, play, conform, and outlive a kill with their sessions."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+import pytest
+
+from turngym.client.sync import Client
+from turngym.schema import SessionRequest, StopReason
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = "turngym-test"
+
+pytestmark = [pytest.mark.compose, pytest.mark.slow]
+
+KILL = """
+import os, signal
+for pid in filter(str.isdigit, os.listdir('/proc')):
+    words = open(f'/proc/{pid}/cmdline', 'rb').read().split(b'\\0')
+    if int(pid) not in (1, os.getpid()) and any(word.endswith(b'/turngym') for word in words):
+        os.kill(int(pid), signal.SIGKILL)
+"""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A started composition: where textcraft answers, and ``docker compose`` on it."""
+
+    url: str
+    environ: dict[str, str]
+
+    def compose(self, *arguments: str) -> str:
+        """What ``docker compose ARGUMENTS`` prints; fails the test with its messages where it fails."""
+        run = subprocess.run(
+            ["docker", "compose", *arguments], cwd=ROOT, env=self.environ, text=True, capture_output=True
+        )
+        assert run.returncode == 0, f"docker compose {' '.join(arguments)}:\n{run.stdout}{run.stderr}"
+        return run.stdout
+
+
+@pytest.fixture(scope="session")
+def composition() -> Iterator[Composition]:
+    """Builds the images, starts everything, waits until it is healthy; takes all of it down afterwards, volumes too."""
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {
+        **os.environ,
+        "COMPOSE_PROJECT_NAME": PROJECT,
+        "TEXTCRAFT_PORT": str(port),
+        "TURNGYM_EXPERTS": "1",
+    }
+    started = Composition(f"http://127.0.0.1:{port}", environ)
+    try:
+        started.compose("build")
+        started.compose("up", "--detach", "--wait", "--wait-timeout", "120")
+        yield started
+    finally:
+        started.compose("down", "--volumes", "--timeout", "5")
+
+
+@pytest.fixture
+def client(composition: Composition) -> Iterator[Client]:
+    with Client(composition.url) as found:
+        found.wait_ready()
+        yield found
+
+
+def test_every_container_is_healthy_and_not_root(composition: Composition) -> None:
+    listed = [json.loads(line) for line in composition.compose("ps", "--format", "json").splitlines()]
+    assert [(entry["Service"], entry["Health"]) for entry in listed] == [("textcraft", "healthy")]
+    assert composition.compose("exec", "-T", "textcraft", "id", "-u").strip() != "0"
+
+
+def test_the_image_holds_one_release_of_the_data_and_no_tools(composition: Composition) -> None:
+    code = "import minecraft_data as m, os; print(sorted(os.listdir(m.__path__[0] + '/data/data/pc')))"
+    assert (
+        composition.compose("exec", "-T", "textcraft", "python", "-c", code).strip() == "['1.19', 'common']"
+    )
+    frozen = composition.compose("exec", "-T", "textcraft", "pip", "list")
+    assert "pytest" not in frozen
+    assert "torch" not in frozen
+
+
+def test_an_episode_is_played_to_success(client: Client) -> None:
+    result = client.create(SessionRequest(split="test", index=0))
+    while not result.terminated:
+        action = client.expert(result.session_id).action
+        result = client.step(result.session_id, action, result.turn + 1)
+    assert result.stop_reason == StopReason.SUCCESS
+    assert result.score == 1
+    assert client.close(result.session_id).success
+
+
+def test_the_service_conforms(composition: Composition) -> None:
+    turngym = Path(sys.executable).parent / "turngym"
+    check = subprocess.run([turngym, "check", composition.url], text=True, capture_output=True)
+    assert check.returncode == 0, check.stdout + check.stderr
+
+
+def test_a_session_goes_on_after_its_server_was_killed(composition: Composition, client: Client) -> None:
+    opened = client.create(SessionRequest(split="test", index=0))
+    first = client.step(opened.session_id, client.expert(opened.session_id).action, 1)
+    before = started_at(composition)
+    composition.compose("exec", "-T", "textcraft", "python", "-c", KILL)
+    deadline = time.monotonic() + 60
+    while started_at(composition) == before:
+        assert time.monotonic() < deadline, composition.compose("logs", "textcraft")
+        time.sleep(0.2)
+    again = client.get(opened.session_id)
+    assert (again.turn, again.observation) == (1, first.observation)
+    result = client.step(opened.session_id, client.expert(opened.session_id).action, 2)
+    while not result.terminated:
+        result = client.step(opened.session_id, client.expert(opened.session_id).action, result.turn + 1)
+    assert result.stop_reason == StopReason.SUCCESS
+    transcript = client.transcript(opened.session_id)
+    assert [turn.turn for turn in transcript.turns] == list(range(1, result.turn + 1))
+
+
+def started_at(composition: Composition) -> str:
+    """When the container last started."""
+    (container,) = composition.compose("ps", "--all", "--quiet", "textcraft").split()
+    inspect = ["docker", "inspect", "--format", "{{.State.StartedAt}}", container]
+    return subprocess.run(inspect, text=True, capture_output=True, check=True).stdout.strip()
