@@ -25,7 +25,7 @@ from starlette.routing import Route
 from turngym.environment import Service
 from turngym.server import document
 from turngym.server.episode import settled
-from turngym.server.execution import make_backend
+from turngym.server.execution import WorkerThread, make_backend
 from turngym.server.http import App, Endpoint, RouterErrors, TokenGate
 from turngym.server.journal import Journal, JournalError
 from turngym.server.metrics import Metrics
@@ -116,7 +116,10 @@ async def _work(
         routes.loading = (what, part)
 
     try:
-        await settled(await asyncio.to_thread(service.load, progress))
+        loader = WorkerThread("turngym-load")  # a thread that a stop need not wait for
+        loading = loader.submit(lambda: service.load(progress))
+        loader.retire()
+        await settled(await loading)
         backend = make_backend(service, settings.workers)
         await backend.start()
         sessions = Sessions(service, settings, backend, journal, metrics)

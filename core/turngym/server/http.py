@@ -62,6 +62,8 @@ class Call:
             if len(body) > self._limit:
                 raise self._too_large()
             message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ProblemError("bad_json", "the client left before its body was complete")
             body += message.get("body", b"")
         if len(body) > self._limit:
             raise self._too_large()

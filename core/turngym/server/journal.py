@@ -223,8 +223,8 @@ class Journal:
     def _write(self, group: list[Statement]) -> None:
         try:
             self._transaction(group)
-        except sqlite3.OperationalError:
-            if self.evict_oldest(_EVICT_AT_ONCE) == 0:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_FULL or self.evict_oldest(_EVICT_AT_ONCE) == 0:
                 raise
             self._transaction(group)
 

@@ -210,6 +210,8 @@ class Openings:
 
     async def _branch(self, parent: Session, child_id: str, canonical: str, turn: int | None) -> bytes:
         upto = parent.turn if turn is None else turn
+        if parent.handle is None:
+            await self._steps.rebuild(parent)  # a parent that can't go on can't be forked either
         record, past = self._sessions.record(parent), self._journal.turns(parent.key, upto)
         handle = await self._copy(parent) if self._spec.forkable and upto == parent.turn else None
         if handle is None:
@@ -240,8 +242,6 @@ class Openings:
 
     async def _copy(self, parent: Session) -> Any:
         """A snapshot of the parent's environment; None where it says that it can't."""
-        if parent.handle is None:
-            await self._steps.rebuild(parent)
         try:
             return await self._backend.fork(parent.handle, self._settings.step_timeout_s)
         except NotSupported:

@@ -104,8 +104,8 @@ class Steps:
                     acted.append(answer)
             failure = await self._keep_all(acted)
         except BaseException:
-            for item in acted:  # what may be ahead of the journal is rebuilt from it
-                await self._sessions.drop(item.session)
+            for turn in acted:  # what may be ahead of the journal is rebuilt from it
+                await self._sessions.drop(turn.session)
             raise
         finally:
             now = time.monotonic()
