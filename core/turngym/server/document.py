@@ -53,7 +53,8 @@ def _operation(route: RouteDoc, token: bool) -> dict[str, Any]:
         "responses": {str(status): _answer(model) for status, model in route.answers.items()},
     }
     by_status: dict[int, list[str]] = {}
-    for code in (*route.problems, *(["unauthorized"] if token else [])):
+    anywhere = [*(["not_found"] if "{" in route.path else []), *(["unauthorized"] if token else [])]
+    for code in (*route.problems, *anywhere):
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, codes in by_status.items():
         operation["responses"][str(status)] = _problem(list(dict.fromkeys(codes)))
