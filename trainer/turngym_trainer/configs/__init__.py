@@ -1,0 +1,1 @@
+"""The Hydra configuration of a run."""
