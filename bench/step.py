@@ -13,6 +13,7 @@ measures the runtime, not an environment.
 
 import argparse
 import asyncio
+import http.client
 import os
 import resource
 import socket
@@ -174,18 +175,29 @@ def running(kind: str) -> Iterator[Server]:
         command = [sys.executable, __file__, "--serve", kind, str(port), str(Path(folder) / "journal")]
         process = subprocess.Popen(command)
         try:
-            for _ in range(200):
-                time.sleep(0.05)
-                if process.poll() is not None:
-                    raise SystemExit(f"the {kind} server ended at once, with status {process.returncode}")
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-            time.sleep(0.5)
+            wait_for(process, port, kind)
             yield Server(port, process.pid)
         finally:
             process.terminate()
             process.wait()
+
+
+def wait_for(process: "subprocess.Popen[bytes]", port: int, kind: str) -> None:
+    """Wait until the server is ready; the bare one has no /ready and answers 404."""
+    for _ in range(1200):
+        time.sleep(0.05)
+        if process.poll() is not None:
+            raise SystemExit(f"the {kind} server ended at once, with status {process.returncode}")
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("GET", "/ready")
+            if connection.getresponse().status in (200, 404):
+                return
+        except OSError:
+            continue
+        finally:
+            connection.close()
+    raise SystemExit(f"the {kind} server on port {port} does not get ready")
 
 
 # -- the client --------------------------------------------------------------------------------------------------------
