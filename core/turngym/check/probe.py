@@ -19,6 +19,7 @@ from turngym.problems import MEDIA_TYPE, PROBLEMS
 from turngym.schema import Metadata, Problem, SessionSummary, Split, StepResult, TaskInfo, TaskPage
 
 UNREADABLE = ""  # no grammar finds an action in nothing
+TRIED = 10  # tasks that are tried for one in which an example action does not end the episode
 TIMEOUT_S = 120.0  # the slowest environment's step, and then some
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -94,20 +95,29 @@ class Probe:
         raise Broken("/metadata: no split has a task")
 
     @cached_property
-    def task(self) -> TaskInfo:
-        """The first task of that split."""
-        page = self.fits(TaskPage, self.http.get("/tasks", params={"split": self.split, "limit": 1}), 200)
-        self.holds(len(page.tasks) == 1, "GET /tasks?limit=1 gives no task")
-        return page.tasks[0]
+    def ground(self) -> tuple[TaskInfo, str]:
+        """A task, and an action after which an episode of it goes on, at least three times in a row."""
+        page = self.fits(TaskPage, self.http.get("/tasks", params={"split": self.split, "limit": TRIED}), 200)
+        self.holds(bool(page.tasks), f"GET /tasks gives no task of {self.split}")
+        for task in page.tasks:
+            for command in self.metadata.grammar.commands:
+                body = {"session_id": new_session_id(), "split": task.split, "index": task.index}
+                session = self.fits(StepResult, self.create(body), 201)
+                goes_on = all(self.step(session, command.example).stop_reason is None for _ in range(3))
+                self.close(session)
+                if goes_on:
+                    return task, command.example
+        return page.tasks[0], UNREADABLE
 
-    @cached_property
+    @property
+    def task(self) -> TaskInfo:
+        """The task that is played."""
+        return self.ground[0]
+
+    @property
     def action(self) -> str:
-        """An action after which the episode goes on, at least three times in a row."""
-        for command in self.metadata.grammar.commands:
-            session = self.open()
-            if all(self.step(session, command.example).stop_reason is None for _ in range(3)):
-                return command.example
-        return UNREADABLE
+        """The action that is done."""
+        return self.ground[1]
 
     def needs(self, sessions: int) -> None:
         """Skip the check where the service can't hold so many sessions at a time."""

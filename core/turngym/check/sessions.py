@@ -62,7 +62,9 @@ def create_conflict(probe: Probe) -> None:
 def create_id(probe: Probe) -> None:
     name = new_session_id()
     answer = probe.create(probe.order(session_id=None), headers={"X-Session-Id": name})
-    probe.same(probe.fits(StepResult, answer, 201).session_id, name, "session_id with the header")
+    named = probe.fits(StepResult, answer, 201)
+    probe.same(named.session_id, name, "session_id with the header")
+    probe.close(named)
     minted = probe.open(session_id=None).session_id
     probe.holds(
         re.fullmatch(SESSION_ID_PATTERN, minted) is not None, f"the minted id {minted!r} lacks the form"

@@ -44,9 +44,9 @@ class TurnGymEnv(gymnasium.Env[str, str]):
     :param max_turns: the horizon; None means the service's default.
     :param options: options of the sessions.
 
-    ``reset(options={"task_id": …})`` or ``{"index": …}`` chooses the task. ``info`` says what a StepResult says beside text and
-    reward, but for ids and timings: equal seeds and actions give equal infos. The whole is ``env.episode.result``. A problem of
-    the service is raised and is never a reward.
+    ``reset(options={"task_id": …})`` or ``{"index": …}`` chooses the task. ``info`` says what a StepResult says beside text
+    and reward, but for ids and timings: equal seeds and actions give equal infos. The whole is ``env.episode.result``. A
+    problem of the service is raised and is never a reward.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012 (gymnasium's own declaration)

@@ -83,10 +83,6 @@ class Client:
         url = self.base_url + call.path
         try:
             response = self._http.request(call.method, url, content=call.body, headers=call.headers)
-        except httpx.RemoteProtocolError as error:
-            if "Server disconnected" not in str(error):
-                raise UnexpectedAnswer(f"{self.base_url} does not answer in HTTP: {error}") from error
-            raise lost(self.base_url, error) from error
         except httpx.TransportError as error:
             raise lost(self.base_url, error) from error
         return call.read(response.status_code, response.headers, response.content)
