@@ -94,7 +94,7 @@ serve:  ## one environment in the foreground: TASK=textcraft [PORT=8003 …]
 train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s trainer-env
-	@exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
+	@TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
 	  $(call flag,DRY_RUN) $(call flag,SMOKE) $(if $(ARGS),-- $(ARGS))
 
 EVAL_OPTIONS = --policy $(call quote,$(or $(POLICY),$(if $(MODEL),openai,expert))) $(call options,MODEL BASE_URL SEED OUT) \

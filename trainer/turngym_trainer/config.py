@@ -16,7 +16,7 @@ from typing import Any
 from hydra import compose as hydra_compose
 from hydra import initialize_config_module
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from turngym_trainer.schedule import ScheduleError, schedule
@@ -38,7 +38,9 @@ def compose(overrides: Iterable[str] = ()) -> DictConfig:
     """
     try:
         with initialize_config_module("turngym_trainer.configs", version_base=None):
-            return hydra_compose("train", overrides=[f"hydra.searchpath=[file://{_verl_configs()}]", *overrides])
+            return hydra_compose(
+                "train", overrides=[f"hydra.searchpath=[file://{_verl_configs()}]", *overrides]
+            )
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_reason(error)) from None
 
@@ -81,10 +83,9 @@ def validate(config: DictConfig) -> None:
 
     :raises ConfigError: with the first thing that is wrong.
     """
-    # verl leaves some of its own unset, for parts that a run does not use.
-    missing = sorted(key for key in OmegaConf.missing_keys(config) if key.startswith(_MUST_BE_SET))
+    missing = [key for key in config.run if OmegaConf.is_missing(config.run, key)]
     if missing:
-        raise ConfigError(f"{missing[0]} is not set")
+        raise ConfigError(f"run.{missing[0]} is not set")
     try:
         resolved = for_verl(config)
         schedule(resolved.algorithm.rounds_ctrl)
@@ -120,12 +121,18 @@ def _check(config: DictConfig, settings: EpisodeSettings) -> None:
             f"(data.max_response_length={data.max_response_length})"
         )
     if config.algorithm.adv_estimator == "grpo" and rollout.n < 2:
-        raise ConfigError(f"actor_rollout_ref.rollout.n is {rollout.n}; GRPO compares episodes and needs at least 2")
+        raise ConfigError(
+            f"actor_rollout_ref.rollout.n is {rollout.n}; GRPO compares episodes and needs at least 2"
+        )
     if config.algorithm.filter_groups.enable:
-        raise ConfigError("algorithm.filter_groups.enable is true; the replay buffer for episodes does not filter groups")
+        raise ConfigError(
+            "algorithm.filter_groups.enable is true; the replay buffer for episodes does not filter groups"
+        )
     steps = config.trainer.total_training_steps
     if not isinstance(steps, int) or steps < 1:
-        raise ConfigError(f"trainer.total_training_steps is {steps!r}; it must be a whole number of at least 1")
+        raise ConfigError(
+            f"trainer.total_training_steps is {steps!r}; it must be a whole number of at least 1"
+        )
 
 
 def _check_with_verl(config: DictConfig) -> None:
@@ -136,7 +143,9 @@ def _check_with_verl(config: DictConfig) -> None:
     try:
         with contextlib.redirect_stdout(said):
             validate_config(
-                config=config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config)
+                config=config,
+                use_reference_policy=need_reference_policy(config),
+                use_critic=need_critic(config),
             )
     except Exception as error:  # verl asserts, and raises whatever its dataclasses raise
         raise ConfigError(f"verl refuses the configuration: {_reason(error)}") from error

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+
 from turngym.client.aio import AsyncClient, AsyncEpisode
 from turngym.client.errors import InfrastructureFailure
 from turngym.schema import StepResult, TaskInfo
 from turngym.statistics import clustered_interval
-
 from turngym_trainer.config import for_verl, prepare_environment
 from turngym_trainer.rows import TaskList, derive_seed, select, tasks_of
 from turngym_trainer.schedule import schedule
@@ -104,7 +104,9 @@ class Player:
             if result.terminated or result.truncated:
                 return self._played(task, result, turns, invalid, str(result.stop_reason))
             dialogue.observed(
-                text, shorten(self.tokenizer, result.observation.text, settings.max_observation_tokens), closed=closed
+                text,
+                shorten(self.tokenizer, result.observation.text, settings.max_observation_tokens),
+                closed=closed,
             )
             if dialogue.response_length + settings.max_tokens > data.max_response_length:
                 return self._played(task, result, turns, invalid, "token_budget")
@@ -150,19 +152,28 @@ def summary(episodes: Sequence[Played], group_by: str | None) -> dict[str, Any]:
         parts = defaultdict(list)
         for episode in episodes:
             parts[episode.task.info.get(group_by)].append(episode)
-        found[f"by_{group_by}"] = {str(key): summary(part, None) for key, part in sorted(parts.items(), key=str)}
+        found[f"by_{group_by}"] = {
+            str(key): summary(part, None) for key, part in sorted(parts.items(), key=str)
+        }
     return found
 
 
 def episodes_of(chosen: TaskList, count: int) -> list[tuple[TaskInfo, int]]:
     """``count`` episodes, going round the tasks; the seeds are the same for every model and every run."""
-    tasks = chosen.tasks if count >= len(chosen.tasks) else [
-        chosen.tasks[i * len(chosen.tasks) // count] for i in range(count)
+    tasks = (
+        chosen.tasks
+        if count >= len(chosen.tasks)
+        else [chosen.tasks[i * len(chosen.tasks) // count] for i in range(count)]
+    )
+    return [
+        (tasks[i % len(tasks)], derive_seed("evaluation", tasks[i % len(tasks)].task_id, i))
+        for i in range(count)
     ]
-    return [(tasks[i % len(tasks)], derive_seed("evaluation", tasks[i % len(tasks)].task_id, i)) for i in range(count)]
 
 
-async def evaluate(config: DictConfig, models: Mapping[str, Path], say: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+async def evaluate(
+    config: DictConfig, models: Mapping[str, Path], say: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
     """Let each model play.
 
     :param config: a run's, as ``config.yaml`` has it.
@@ -186,7 +197,12 @@ async def evaluate(config: DictConfig, models: Mapping[str, Path], say: Callable
 
 
 async def _model(
-    config: DictConfig, folder: Path, label: str, service: Any, chosen: TaskList, say: Callable[[dict[str, Any]], None]
+    config: DictConfig,
+    folder: Path,
+    label: str,
+    service: Any,
+    chosen: TaskList,
+    say: Callable[[dict[str, Any]], None],
 ) -> dict[str, Any]:
     from transformers import AutoConfig, AutoTokenizer
     from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
@@ -224,13 +240,22 @@ async def _model(
                 played[kind].append(episode)
             at_one = played[SAMPLED]
             rate = sum(each.success for each in at_one) / max(len(at_one), 1)
-            say({"label": label, "done": sum(map(len, played.values())) + player.lost, "total": len(jobs), "success": rate})
+            say(
+                {
+                    "label": label,
+                    "done": sum(map(len, played.values())) + player.lost,
+                    "total": len(jobs),
+                    "success": rate,
+                }
+            )
 
         await asyncio.gather(*(one(*job) for job in jobs))
     finally:
         engine.shutdown()
     if not played[SAMPLED] or not played[GREEDY]:
-        raise InfrastructureFailure(f"no episode of {label} could be played: {player.lost} were lost to the environment")
+        raise InfrastructureFailure(
+            f"no episode of {label} could be played: {player.lost} were lost to the environment"
+        )
     return {
         **summary(played[SAMPLED], plan.group_by),
         "temperature": float(plan.temperature),

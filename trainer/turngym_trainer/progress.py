@@ -44,6 +44,10 @@ def stage(title: str) -> Iterator[Stage]:
         return
     columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.percentage:3.0f} %"))
     with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"), console=console
+        *columns,
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=console,
     ) as bar:
         yield Stage(title, bar)

@@ -52,7 +52,8 @@ def summarize(run: Path) -> dict[str, Any]:
         "after": after[MODEL],
         "horizon": list(horizons.stages),
         "infra_failures": int(sum(row.get("env/infra_failures", 0) for row in steps)),
-        "wait_env_share_of_step": spent["wait_env"] / max(sum(row.get("wall_s/step", 0.0) for row in steps), 1e-9),
+        "wait_env_share_of_step": spent["wait_env"]
+        / max(sum(row.get("wall_s/step", 0.0) for row in steps), 1e-9),
         "wall_s": {**wall, **spent},
     }
 
@@ -82,14 +83,29 @@ def _markdown(run: Path, made: Mapping[str, Any]) -> str:
     groups = [key for key in made["after"] if key.startswith("by_")]
     kinds = [(key, kind) for key in groups for kind in made["after"][key]]
     head = "".join(f" {key.removeprefix('by_')} {kind} |" for key, kind in kinds)
-    lines = [f"# {run.name}: {made['task']}", "", f"Held-out goals ({made['after']['goals']}), n = {made['after']['n']}, 95 %"]
+    lines = [
+        f"# {run.name}: {made['task']}",
+        "",
+        f"Held-out goals ({made['after']['goals']}), n = {made['after']['n']}, 95 %",
+    ]
     lines[-1] += " intervals clustered by goal, percent."
-    lines += ["", f"| | success at temperature {made['after']['temperature']:g} |{head} greedy |", "|---" * (3 + len(kinds)) + "|"]
+    lines += [
+        "",
+        f"| | success at temperature {made['after']['temperature']:g} |{head} greedy |",
+        "|---" * (3 + len(kinds)) + "|",
+    ]
     for label, result in rows:
-        parts = "".join(f" {percent(result[key][kind])} |" if kind in result.get(key, {}) else " |" for key, kind in kinds)
+        parts = "".join(
+            f" {percent(result[key][kind])} |" if kind in result.get(key, {}) else " |" for key, kind in kinds
+        )
         lines.append(f"| {label} | {percent(result)} |{parts} {percent(result['greedy'])} |")
     lines += ["", "Horizon by stage: " + ", ".join(map(str, made["horizon"])) + " turns."]
-    lines += [f"Infrastructure failures in training: {made['infra_failures']}.", "", "| where time went | s |", "|---|---|"]
+    lines += [
+        f"Infrastructure failures in training: {made['infra_failures']}.",
+        "",
+        "| where time went | s |",
+        "|---|---|",
+    ]
     lines += [f"| {name} | {seconds:.0f} |" for name, seconds in made["wall_s"].items()]
     return "\n".join([*lines, "", "![curve](curve.png)", ""])
 
@@ -107,7 +123,10 @@ def draw(run: Path, made: Mapping[str, Any] | None = None) -> None:
     x = [row["step"] for row in steps]
     figure, axes = pyplot.subplots(figsize=(8, 4.5), dpi=120)
     _stages(axes, x, [row["rollout/horizon"] for row in steps])
-    for key, colour, label in (("rollout/success", "tab:green", "training success"), ("rollout/reward", "tab:blue", "reward")):
+    for key, colour, label in (
+        ("rollout/success", "tab:green", "training success"),
+        ("rollout/reward", "tab:blue", "reward"),
+    ):
         values = [row[key] for row in steps]
         axes.plot(x, values, color=colour, alpha=0.25, linewidth=1)
         style = "-" if key == "rollout/success" else "--"
@@ -118,11 +137,18 @@ def draw(run: Path, made: Mapping[str, Any] | None = None) -> None:
             low, high = result["ci95"]
             error = [[result["success"] - low], [high - result["success"]]]
             label = "held-out success, 95 %" if name == "before" else None
-            axes.errorbar([place], [result["success"]], yerr=error, fmt="o", color="black", capsize=4, label=label)
+            axes.errorbar(
+                [place], [result["success"]], yerr=error, fmt="o", color="black", capsize=4, label=label
+            )
         if made[EXPERT]:
             level = made[EXPERT]["success"]
             axes.axhline(level, color="tab:red", linestyle=":", label="taught by the expert alone, held-out")
-    axes.set(xlabel="training step", ylabel="success, reward", ylim=(-0.02, 1.02), title=f"{run.name}: success and horizon")
+    axes.set(
+        xlabel="training step",
+        ylabel="success, reward",
+        ylim=(-0.02, 1.02),
+        title=f"{run.name}: success and horizon",
+    )
     axes.legend(loc="best", fontsize=8, framealpha=0.9)
     figure.tight_layout()
     figure.savefig(run / "curve.png")

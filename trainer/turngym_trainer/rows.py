@@ -61,7 +61,9 @@ def select(split: str, tasks: Iterable[TaskInfo], where: Mapping[str, Sequence[f
     return TaskList(split, tuple(kept))
 
 
-def rows(chosen: TaskList, *, run_seed: int, name: str, options: Mapping[str, Any], count: int | None = None) -> list[dict[str, Any]]:
+def rows(
+    chosen: TaskList, *, run_seed: int, name: str, options: Mapping[str, Any], count: int | None = None
+) -> list[dict[str, Any]]:
     """verl's rows for the chosen tasks.
 
     :param run_seed: the run's seed; training's order and seeds follow from it. Rows for other splits ignore it, so that
@@ -97,7 +99,9 @@ async def prepare(client: AsyncClient, config: Any) -> dict[str, TaskList]:
     least = int(config.data.train_batch_size)
     counts = {"train": max(least, len(chosen["train"].tasks)), "validation": task.validation}
     for split, count in counts.items():
-        made = rows(chosen[split], run_seed=config.run.seed, name=task.name, options=task.options, count=count)
+        made = rows(
+            chosen[split], run_seed=config.run.seed, name=task.name, options=task.options, count=count
+        )
         write(folder / f"{split}.parquet", made)
     lists = {split: {"tasks": len(found.tasks), "sha256": found.sha256} for split, found in chosen.items()}
     (folder / "tasks.json").write_text(json.dumps(lists, indent=2) + "\n")

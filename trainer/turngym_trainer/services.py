@@ -31,14 +31,20 @@ class ServiceError(RuntimeError):
 
 async def look(address: str) -> Metadata:
     """The metadata of a ready service. Raises ServiceError."""
-    async with AsyncClient(address, token=os.environ.get("TURNGYM_TOKEN"), timeout_s=10, patience_s=_CONTACT_S) as client:
+    async with AsyncClient(
+        address, token=os.environ.get("TURNGYM_TOKEN"), timeout_s=10, patience_s=_CONTACT_S
+    ) as client:
         try:
             state = await client.ready()
             if not state.ready:
-                raise ServiceError(f"{address} is still loading {', '.join(state.missing)} ({100 * state.progress:.0f} %)")
+                raise ServiceError(
+                    f"{address} is still loading {', '.join(state.missing)} ({100 * state.progress:.0f} %)"
+                )
             return await client.metadata()
         except ConnectionLost as error:
-            raise ServiceError(f"no environment answers at {address}; start one: make serve TASK=…") from error
+            raise ServiceError(
+                f"no environment answers at {address}; start one: make serve TASK=…"
+            ) from error
         except (UnexpectedAnswer, ProblemError) as error:
             raise ServiceError(f"{address}: {error}") from error
 
@@ -48,7 +54,9 @@ def command_turngym() -> str:
     named = os.environ.get("TURNGYM_COMMAND", "turngym")
     found = shutil.which(named)
     if found is None:
-        raise ServiceError(f"no command {named}: TURNGYM_COMMAND must name the turngym of the services' environment")
+        raise ServiceError(
+            f"no command {named}: TURNGYM_COMMAND must name the turngym of the services' environment"
+        )
     return found
 
 
@@ -90,7 +98,11 @@ class _Keeper:
         with self._log.open("ab") as log:
             # A session of its own: Ctrl-C is for the trainer, which still needs the service to end its step.
             return subprocess.Popen(
-                self._command, env=self._environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                self._command,
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
     def wait_ready(self, address: str) -> None:

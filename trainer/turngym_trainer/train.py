@@ -17,14 +17,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+
 from turngym.client.aio import AsyncClient
 from turngym.schema import Metadata
-
 from turngym_trainer import learn, report, rows, services
 from turngym_trainer.config import ConfigError, compose, overrides_of, prepare_environment, stored, validate
 from turngym_trainer.progress import Stage, console, stage
@@ -64,12 +64,17 @@ class StageFailed(RuntimeError):
 
 def main() -> int:
     """The command line; returns the exit code."""
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # as Ctrl-C: children end, and the run can go on
     try:
         return run(_arguments(sys.argv[1:]))
     except (ConfigError, ServiceError, StarterError, NoSuchTasks, StageFailed) as error:
         console.print(f"error: {error}", style="red", markup=False)
     except OSError as error:
-        console.print(f"error: {error.filename or 'input/output'}: {error.strerror or error}", style="red", markup=False)
+        console.print(
+            f"error: {error.filename or 'input/output'}: {error.strerror or error}", style="red", markup=False
+        )
     except (Interrupted, KeyboardInterrupt):
         console.print("stopped; the same command goes on from here")
         return 130
@@ -77,9 +82,15 @@ def main() -> int:
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="turngym_trainer.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="turngym_trainer.train",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--task", help="environment, such as textcraft (default: what --env-addr serves)")
-    parser.add_argument("--env-addr", help="URL of a running service, several with commas; default: start one")
+    parser.add_argument(
+        "--env-addr", help="URL of a running service, several with commas; default: start one"
+    )
     parser.add_argument("--algo", default="grpo", help="algorithm (default: grpo)")
     parser.add_argument("--hw", choices=["cpu"], help="hardware preset (default: found out)")
     parser.add_argument("--model", help="model folder or name (default: a starter made here)")
@@ -88,7 +99,9 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="training steps")
     parser.add_argument("--seed", type=int, default=1, help="seed of the run (default: 1)")
     parser.add_argument("--run", type=Path, help="the run's folder (default: runs/TASK-NUMBER)")
-    parser.add_argument("--dry-run", action="store_true", help="resolve and check the configuration, print it, do nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="resolve and check the configuration, print it, do nothing"
+    )
     parser.add_argument("--smoke", action="store_true", help="everything in miniature, in a few minutes")
     parser.add_argument("overrides", nargs="*", help="any key of the configuration, after --: key=value")
     found = parser.parse_args(words)
@@ -128,7 +141,9 @@ def _compose(asked: argparse.Namespace, task: str, metadata: Metadata | None) ->
     """The configuration of the command line. A task without a preset gets one from its service's metadata."""
     preset = (Path(__file__).parent / "configs" / "task" / f"{task}.yaml").is_file()
     if not preset and metadata is None:
-        raise ConfigError(f"no preset for task {task}; serve it (make serve TASK={task}) and give ENV_ADDR=URL")
+        raise ConfigError(
+            f"no preset for task {task}; serve it (make serve TASK={task}) and give ENV_ADDR=URL"
+        )
     settings: dict[str, Any] = {
         "run.seed": asked.seed,
         "run.model": asked.model or _STARTER,
@@ -174,7 +189,11 @@ def _folder(named: Path | None, task: str, config: DictConfig) -> Path:
             raise ConfigError(f"{named} is an unfinished run with another configuration; name another: RUN=…")
     else:
         base = Path("runs").resolve()
-        numbers = [int(match[1]) for path in base.glob(f"{task}-*") if (match := re.fullmatch(rf"{task}-(\d+)", path.name))]
+        numbers = [
+            int(match[1])
+            for path in base.glob(f"{task}-*")
+            if (match := re.fullmatch(rf"{task}-(\d+)", path.name))
+        ]
         last = max(numbers, default=0)
         folder = base / f"{task}-{last}"
         asked = folder / "asked.yaml"
@@ -206,16 +225,22 @@ def _go(config: DictConfig, folder: Path, metadata: Metadata) -> None:
     made_summary = report.write(folder)
     console.print((folder / "report.md").read_text(), markup=False)
     lift = 100 * (made_summary["after"]["success"] - made_summary["before"]["success"])
-    console.print(f"held-out success {lift:+.1f} points. Everything is in {folder}: report.md, curve.png, summary.json")
+    console.print(
+        f"held-out success {lift:+.1f} points. Everything is in {folder}: report.md, curve.png, summary.json"
+    )
 
 
 async def _tasks(config: DictConfig, split: Any) -> TaskList:
-    async with AsyncClient(config.task.env_addr.split(",")[0], token=os.environ.get("TURNGYM_TOKEN")) as client:
+    async with AsyncClient(
+        config.task.env_addr.split(",")[0], token=os.environ.get("TURNGYM_TOKEN")
+    ) as client:
         return select(split, await tasks_of(client, split), config.task.where)
 
 
 async def _rows(config: DictConfig) -> None:
-    async with AsyncClient(config.task.env_addr.split(",")[0], token=os.environ.get("TURNGYM_TOKEN")) as client:
+    async with AsyncClient(
+        config.task.env_addr.split(",")[0], token=os.environ.get("TURNGYM_TOKEN")
+    ) as client:
         await rows.prepare(client, config)
 
 
@@ -225,16 +250,27 @@ def _starter(config: DictConfig, metadata: Metadata, tasks: TaskList, shown: Sta
     lesson = Lesson(**plain.pop("lesson"))
     plan = Plan(name=metadata.name, options=options, lesson=lesson, **plain)
     ids = [task.task_id for task in tasks.tasks]
-    return prepare(plan, metadata, ids, services.command_turngym(), CACHE, lambda note, done: shown.at(done, note))
+    return prepare(
+        plan, metadata, ids, services.command_turngym(), CACHE, lambda note, done: shown.at(done, note)
+    )
 
 
 def _evaluate(folder: Path, name: str, models: Mapping[str, Path], wall: "_Wall") -> None:
     """Held-out success of the models, unless the file is there."""
     if (folder / name).exists():
         return
-    command = [sys.executable, "-m", "turngym_trainer.evaluate", str(folder / "config.yaml"), str(folder / name)]
+    command = [
+        sys.executable,
+        "-m",
+        "turngym_trainer.evaluate",
+        str(folder / "config.yaml"),
+        str(folder / name),
+    ]
     command += [f"{label}={path}" for label, path in models.items()]
-    with wall.of("eval"), stage(f"held-out success, {name.removeprefix('evaluation-').removesuffix('.json')}") as shown:
+    with (
+        wall.of("eval"),
+        stage(f"held-out success, {name.removeprefix('evaluation-').removesuffix('.json')}") as shown,
+    ):
         with _child(command, folder / "evaluate.log", piped=True) as process:
             assert process.stdout is not None
             for line in process.stdout:
@@ -254,7 +290,10 @@ def _learn(config: DictConfig, folder: Path, wall: "_Wall") -> None:
         return
     began = time.monotonic()
     waited = None
-    with stage("training") as shown, _child([sys.executable, "-m", "turngym_trainer.learn", str(folder)], folder / "train.log") as process:
+    with (
+        stage("training") as shown,
+        _child([sys.executable, "-m", "turngym_trainer.learn", str(folder)], folder / "train.log") as process,
+    ):
         try:
             while process.poll() is None:
                 time.sleep(_POLL_S)
@@ -274,7 +313,9 @@ def _learn(config: DictConfig, folder: Path, wall: "_Wall") -> None:
             raise Interrupted from None
         wall.add("setup", (waited or time.monotonic()) - began)
         if process.returncode != learn.DONE:
-            raise StageFailed(f"training failed; {folder / 'train.log'} says why. The same command goes on from the last checkpoint")
+            raise StageFailed(
+                f"training failed; {folder / 'train.log'} says why. The same command goes on from the last checkpoint"
+            )
 
 
 def _step_note(steps: Sequence[Mapping[str, float]]) -> str:
@@ -310,10 +351,8 @@ def _child(command: Sequence[str], log: Path, piped: bool = False) -> Iterator["
         try:
             yield process
         finally:
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             process.wait()
 
 

@@ -18,7 +18,7 @@ from turngym_textcraft.service import TextCraftService
 from turngym_textcraft.tasks import tree_of
 from turngym_textcraft.tree import MAX_TURNS
 
-GOLDEN = "f95338f24bdb565a8b2dc8f50d47ff7cf4449cc51158a605b930607efc7dee48"
+GOLDEN = "daa03f8e604d96a669496e95f12b09d1d2d605fc7505c72531c33ddeb3c77c53"
 
 Play = Callable[[TextCraft, Callable[[TextCraft], str], int], list[Outcome]]
 

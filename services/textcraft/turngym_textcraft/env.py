@@ -98,9 +98,9 @@ class TextCraft(Environment):
         return share_done(self.tree, self.made) if self.options.reward == "shaped" else 0.0
 
     def start(self) -> list[Message]:
-        """One user message: the instruction where it is asked for, the commands and the goal."""
+        """One user message: the instruction where it is asked for, the goal and the commands."""
         lines = [self.line(recipe) for recipe in self.commands.values()]
-        task = "Crafting commands:\n" + "\n".join(lines) + f"\n\nGoal: craft {self.name(self.tree.goal)}"
+        task = f"Goal: craft {self.name(self.tree.goal)}\n\nCrafting commands:\n" + "\n".join(lines)
         text = f"{INSTRUCTION}\n\n{task}" if self.options.instructions == "full" else task
         return [Message(role="user", content=text)]
 
