@@ -28,14 +28,14 @@ def solve(env: TextCraft) -> list[Outcome]:
     return outcomes
 
 
-def test_the_opening_is_one_user_message_with_commands_and_goal(open_goal: Opener) -> None:
+def test_the_opening_is_one_user_message_with_goal_and_commands(open_goal: Opener) -> None:
     (message,) = open_goal("torch", distractors=0).start()
     assert message.role == "user"
     assert message.content.startswith(INSTRUCTION)
     assert message.content.endswith(
-        "Crafting commands:\ncraft 4 torch using 1 any coal, 1 stick\n\nGoal: craft torch"
+        "Goal: craft torch\n\nCrafting commands:\ncraft 4 torch using 1 any coal, 1 stick"
     ) or message.content.endswith(
-        "Crafting commands:\ncraft 4 torch using 1 stick, 1 any coal\n\nGoal: craft torch"
+        "Goal: craft torch\n\nCrafting commands:\ncraft 4 torch using 1 stick, 1 any coal"
     )
     (bare,) = open_goal("torch", distractors=0, instructions="none").start()
     assert message.content == f"{INSTRUCTION}\n\n{bare.content}"
