@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def lossy(port: int, loses: Callable[[int], bool]) -> Iterator[int]:
-    """A proxy before ``port``, in a thread of its own; the port it listens on. ``loses(n)`` decides on the n-th answer, from 0."""
+    """A proxy before ``port``, in a thread of its own; the port it listens on. ``loses(n)`` decides on the n-th answer."""
     loop = asyncio.new_event_loop()
     answers = 0
 

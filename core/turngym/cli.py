@@ -10,7 +10,7 @@ import sys
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import orjson
 import typer
@@ -18,12 +18,9 @@ from pydantic import SecretStr, ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from turngym import __version__, evaluate
+from turngym import __version__
 from turngym import play as playing
-from turngym.check import run_checks
-from turngym.client.aio import AsyncClient
 from turngym.client.errors import ConnectionLost, InfrastructureFailure, UnexpectedAnswer
-from turngym.client.policies import ExpertPolicy, NullPolicy, OpenAIPolicy, Policy, RandomPolicy
 from turngym.client.sync import Client
 from turngym.collect import CannotCollect, Plan, episodes, parse_mix
 from turngym.environment import NotSupported, Service
@@ -31,8 +28,12 @@ from turngym.output import partial_of, whole_file
 from turngym.problems import ProblemError
 from turngym.registry import UnknownService, load_service
 from turngym.scaffold import CannotScaffold, scaffold
-from turngym.server.app import serve as serve_service
 from turngym.server.settings import Settings, SettingsError, load_settings
+
+# What only one command needs and takes long to import is imported there: aiohttp, FastAPI, the checks.
+if TYPE_CHECKING:
+    from turngym.evaluate import Tally, Trial
+    from turngym.schema import Metadata
 
 CONTACT_S = 5.0  # how long a command waits for a service to answer at all
 
@@ -138,6 +139,8 @@ def serve(name: str, **settings: Any) -> None:
       turngym serve textcraft --port 8010 --max-sessions 256 --experts
       TURNGYM_JOURNAL=off turngym serve textcraft
     """
+    from turngym.server.app import serve as serve_service
+
     service = load_service(name)
 
     def listening(address: str) -> None:
@@ -249,6 +252,8 @@ def check(
       turngym check http://127.0.0.1:8003
       turngym check http://127.0.0.1:8003 --only step-repeat
     """
+    from turngym.check import run_checks
+
     _client(url, token).shut()
     try:
         report = run_checks(url, token=token, only=only, console=aside)
@@ -347,10 +352,12 @@ def eval_(
       turngym eval http://127.0.0.1:8003 --policy openai --model Qwen/Qwen2.5-7B-Instruct --base-url http://gpu:8000/v1
       turngym eval http://a:8003,http://b:8003 --policy random --n 1000 --out random.json
     """
+    from turngym.evaluate import Tally, Trial
+
     if policy is PolicyName.OPENAI and model is None:
         raise Failed("--policy openai needs --model")
-    trial = evaluate.Trial(split.value, n, seed, concurrency, max_turns, _options(option))
-    tally = evaluate.Tally()
+    trial = Trial(split.value, n, seed, concurrency, max_turns, _options(option))
+    tally = Tally()
     urls = [part.strip() for part in url.split(",") if part.strip()]
     for one in urls[1:]:
         _client(one, token).shut()
@@ -386,13 +393,17 @@ def eval_(
 async def _evaluate(
     urls: list[str],
     token: str | None,
-    metadata: Any,
+    metadata: "Metadata",
     policy: PolicyName,
     model: str | None,
     model_arguments: dict[str, Any],
-    trial: evaluate.Trial,
-    tally: evaluate.Tally,
+    trial: "Trial",
+    tally: "Tally",
 ) -> None:
+    from turngym.client.aio import AsyncClient
+    from turngym.client.policies import ExpertPolicy, NullPolicy, OpenAIPolicy, Policy, RandomPolicy
+    from turngym.evaluate import evaluate
+
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(AsyncClient(one, token=token, patience_s=60)) for one in urls
@@ -407,9 +418,7 @@ async def _evaluate(
             players[policy] = await stack.enter_async_context(llm)
         progress = stack.enter_context(_progress())
         bar = progress.add_task("episodes", total=trial.n)
-        await evaluate.evaluate(
-            clients, metadata, players[policy], trial, tally, lambda tally: progress.advance(bar)
-        )
+        await evaluate(clients, metadata, players[policy], trial, tally, lambda tally: progress.advance(bar))
 
 
 # -- new ---------------------------------------------------------------------------------------------------------------

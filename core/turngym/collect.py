@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from turngym.client.policies import LocalPolicy, local_policy
 from turngym.environment import Service
+from turngym.players import LocalPolicy, local_policy
 from turngym.schema import Split, TaskInfo
 from turngym.server.episode import Episode, settled
 

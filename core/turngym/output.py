@@ -33,7 +33,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             finally:
                 file.flush()
                 os.fsync(file.fileno())
-        # a failed flush or sync raises before this, and leaves nothing behind
     except KeyboardInterrupt:
         if kept is not None:
             draft.replace(kept)

@@ -1,11 +1,11 @@
-"""Players: for a service over HTTP (:class:`Policy`), and for an environment in the same process (:data:`LocalPolicy`).
+"""Players of a service over HTTP, turn by turn; they know nothing of scores. Those within its process are in ``players``.
 
-They play turn by turn and know nothing of scores. A language model plays through any endpoint that speaks OpenAI's chat
-completions; its failures are failures of the infrastructure and never a bad move.
+A language model plays through any endpoint that speaks OpenAI's chat completions; its failures are failures of the
+infrastructure and never a bad move.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -17,12 +17,10 @@ from turngym.client.aio import AsyncEpisode
 from turngym.client.errors import ConnectionLost, InfrastructureFailure
 from turngym.client.patience import Patience
 from turngym.client.transport import CONNECT_TIMEOUT_S, authorization, base_address, lost, takes_proxy
-from turngym.environment import Environment
+from turngym.players import NOTHING
 from turngym.problems import ProblemError, ProblemKind
 from turngym.schema import Message, StepResult
 
-NOTHING = "I do nothing."
-LOCAL_POLICIES = ("expert", "novice", "random", "null")
 _OVERLOADED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -160,20 +158,3 @@ class OpenAIPolicy:
         if not choices:
             raise InfrastructureFailure(f"{url} answered without a choice")
         return choices[0].message.content or ""
-
-
-LocalPolicy = Callable[[Environment, Random], Any]
-"""The text of the next turn from an environment's present state; awaitable where the environment's methods are."""
-
-
-def local_policy(name: str, rate: float) -> LocalPolicy:
-    """The policy of that name: "expert", "novice" (useless with probability ``rate``), "random" or "null"."""
-    policies: dict[str, LocalPolicy] = {
-        "expert": lambda environment, rng: environment.expert(),
-        "novice": lambda environment, rng: environment.novice(rng, rate),
-        "random": lambda environment, rng: environment.random(rng),
-        "null": lambda environment, rng: NOTHING,
-    }
-    if name not in policies:
-        raise ValueError(f"there is no policy {name!r}; there are: {', '.join(LOCAL_POLICIES)}")
-    return policies[name]
