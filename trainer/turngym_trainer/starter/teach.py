@@ -41,7 +41,7 @@ class Lesson:
     layers: int = 3
     head_dim: int = 32
     tokens: int = 3_000_000
-    batch: int = 32
+    batch: int = 16
     matrix_rate: float = 0.02
     vector_rate: float = 3e-3
     warmup: float = 0.03
