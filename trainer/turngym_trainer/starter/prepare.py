@@ -84,7 +84,7 @@ def prepare(
     work.mkdir(parents=True)
     try:
         mixes = {NOVICE: f"expert:{plan.expert_share},novice:{1 - plan.expert_share}", EXPERT: "expert:1"}
-        _collect(plan, mixes, set(task_ids), turngym, work, report)
+        _collect(plan, mixes, set(task_ids), metadata.splits["train"], turngym, work, report)
         _tokenizer(work, metadata)
         _teach(plan.lesson, work, report)
         shutil.rmtree(home, ignore_errors=True)
@@ -97,15 +97,23 @@ def prepare(
 
 
 def _collect(
-    plan: Plan, mixes: Mapping[str, str], wanted: set[str], turngym: str, work: Path, report: Report
+    plan: Plan,
+    mixes: Mapping[str, str],
+    wanted: set[str],
+    size: int,
+    turngym: str,
+    work: Path,
+    report: Report,
 ) -> None:
+    """An episodes file for each lesson. ``size`` is that of the training split, of which ``wanted`` is a part."""
     jobs = [(name, number) for name in mixes for number in range(len(plan.variants))]
     share = -(-plan.episodes // len(plan.variants))
     for done, (name, number) in enumerate(jobs):
         report("collecting episodes", done / len(jobs))
         part = work / f"{name}-{number}.jsonl"
         options = {**plan.options, **plan.variants[number]}
-        # The tasks wanted are only a part of the split; three times as many episodes hold enough of them.
+        # The tasks wanted are only a part of the split, and the episodes go round all of it.
+        count = -(-share // len(wanted)) * size
         command = [turngym, "collect", plan.name, "--mix", mixes[name], "--rate", str(plan.rate), "--shuffle"]
         command += [
             "--n",
