@@ -117,7 +117,7 @@ def _collect(
         command = [turngym, "collect", plan.name, "--mix", mixes[name], "--rate", str(plan.rate), "--shuffle"]
         command += [
             "--n",
-            str(3 * share),
+            str(count),
             "--seed",
             str(1_000_000 * number),
             "--max-turns",
