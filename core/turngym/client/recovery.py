@@ -127,8 +127,9 @@ class EpisodeState:
         self.reopened += 1
 
     def left_behind(self, error: Exception) -> str | None:
-        """The id of the session that ``error`` makes the episode leave, if it may still hold a slot."""
-        return self._result.session_id if self._result is not None and is_trouble(error) else None
+        """The id of the session that ``error`` makes the episode leave, if it may hold a slot in a server that answers."""
+        answered = isinstance(error, ProblemError) and error.kind.retryable
+        return self._result.session_id if self._result is not None and answered else None
 
     def start_deadline(self) -> None:
         """Start the clock of the deadline: called at the first answer."""
