@@ -29,6 +29,8 @@ class Stage:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, note=note)
             return
+        if done < self._said_at:  # the stage has several parts
+            self._said_at = -1.0
         due = done >= self._said_at + _STEP or time.monotonic() > self._said_s + _QUIET_S or done >= 1.0
         if due and done > self._said_at:
             self._said_at, self._said_s = done, time.monotonic()
