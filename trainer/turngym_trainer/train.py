@@ -277,7 +277,7 @@ def _evaluate(folder: Path, name: str, models: Mapping[str, Path], wall: "_Wall"
                 if line.startswith('{"label"'):
                     facts = json.loads(line)
                     done = (list(models).index(facts["label"]) + facts["done"] / facts["total"]) / len(models)
-                    shown.at(done, f"{facts['label']}: {100 * facts['success']:.1f} %")
+                    shown.at(done, f"{facts['label']}: {facts['done']} of {facts['total']} episodes")
             code = process.wait()
         if code:
             raise StageFailed(f"the evaluation failed; {folder / 'evaluate.log'} says why")
