@@ -41,6 +41,14 @@ def test_the_opening_is_one_user_message_with_goal_and_commands(open_goal: Opene
     assert message.content == f"{INSTRUCTION}\n\n{bare.content}"
 
 
+def test_in_the_order_of_the_tree_parents_come_before_their_parts(open_goal: Opener) -> None:
+    env = open_goal("stick", depth=2, distractors=6, order="tree")
+    lines = env.start()[-1].content.partition("Crafting commands:\n")[2].splitlines()
+    assert len(lines) == 8
+    assert lines[0] == "craft 4 stick using 2 planks"
+    assert "craft 4 oak planks using 1 any oak log" in lines
+
+
 def test_an_episode_by_hand(open_goal: Opener) -> None:
     env = open_goal("stick", depth=2)
     assert env.step("inventory").text == "Inventory: empty"

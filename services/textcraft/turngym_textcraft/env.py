@@ -61,12 +61,15 @@ class TextCraftOptions(Options):
 
     ``instructions`` "full" explains the game before the task, "none" gives the task alone. ``distractors`` is the number of
     listed commands that aren't needed. ``rename`` gives every item another item's name, by the seed, so that recipes must
-    be read and can't be remembered; families are then spelt out as one item. ``reward`` "shaped" pays each part of the tree.
+    be read and can't be remembered; families are then spelt out as one item. ``order`` "tree" lists the goal's command
+    first and parents before their parts, distractors anywhere below, which a small model learns to read sooner. ``reward``
+    "shaped" pays each part of the tree.
     """
 
     instructions: Literal["full", "none"] = "full"
     distractors: int = Field(default=4, ge=0, le=32)
     rename: bool = False
+    order: Literal["shuffled", "tree"] = "shuffled"
     reward: Literal["goal", "shaped"] = "goal"
 
 
@@ -84,7 +87,7 @@ class TextCraft(Environment):
             rng.shuffle(shuffled)
             self.names = dict(zip(items(), shuffled, strict=True))
             self.known = dict(zip(shuffled, items(), strict=True))
-        self.commands = _commands(tree, rng, options.distractors)
+        self.commands = _commands(tree, rng, options)
         self.raw = _raw(self.commands)
         self.inventory: dict[str, int] = {}
         self.made: dict[str, int] = {}
@@ -276,8 +279,8 @@ def _raw(commands: Mapping[str, Recipe]) -> frozenset[str]:
     return frozenset(named | kinds | {item for kind in kinds for item in members(kind)} - commands.keys())
 
 
-def _commands(tree: Tree, rng: Random, distractors: int) -> dict[str, Recipe]:
-    """The listed commands: the tree's and the distractors', shuffled. No distractor makes what the tree fetches."""
+def _commands(tree: Tree, rng: Random, options: TextCraftOptions) -> dict[str, Recipe]:
+    """The tree's commands and the distractors', in the order asked for. No distractor makes what the tree fetches."""
     needed = {
         name for recipe in tree.crafted.values() for need in recipe.needs for name in (need, *members(need))
     }
@@ -285,13 +288,17 @@ def _commands(tree: Tree, rng: Random, distractors: int) -> dict[str, Recipe]:
     listed = list(tree.crafted.values())
     uses: set[str] = set().union(*(recipe.needs for recipe in listed))
     others = list(recipes().values())
-    while len(listed) < len(tree.crafted) + distractors:
+    while len(listed) < len(tree.crafted) + options.distractors:
         pick = rng.choice(others)
         if pick.item in barred or pick in listed or _makes_used(pick, uses, listed):
             continue
         listed.append(pick)
         uses |= set(pick.needs)
-    rng.shuffle(listed)
+    if options.order == "shuffled":
+        rng.shuffle(listed)
+    else:
+        for pick in [listed.pop() for _ in range(options.distractors)]:
+            listed.insert(rng.randint(1, len(listed)), pick)
     return {recipe.item: recipe for recipe in listed}
 
 
