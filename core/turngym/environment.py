@@ -165,7 +165,9 @@ class Service(ABC):
     """What ``turngym serve NAME`` serves. Found by the entry point group ``turngym.services``; made once a process."""
 
     Options: ClassVar[type[Options]] = Options
-    defaults: ClassVar[Mapping[str, Any]] = {}  # settings that differ from the runtime's own, e.g. {"port": 8003}
+    defaults: ClassVar[
+        Mapping[str, Any]
+    ] = {}  # settings that differ from the runtime's own, e.g. {"port": 8003}
 
     spec: Spec
     tasks: TaskSet

@@ -60,7 +60,9 @@ def _react(text: str, grammar: ActionGrammar) -> list[str] | None:
 
 def _fenced(text: str, grammar: ActionGrammar) -> list[str] | None:
     blocks = [(match[1] if match[1] is not None else match[2]) for match in _FENCE.finditer(text)]
-    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()] if blocks else None
+    return (
+        [line.strip() for block in blocks for line in block.splitlines() if line.strip()] if blocks else None
+    )
 
 
 def _tags(text: str, grammar: ActionGrammar) -> list[str] | None:

@@ -53,7 +53,9 @@ class Observation(Model):
 
     text: str
     data: dict[str, Any] | None = None
-    image: str | None = Field(default=None, description="base64 PNG, only where the session asked for pictures")
+    image: str | None = Field(
+        default=None, description="base64 PNG, only where the session asked for pictures"
+    )
 
 
 class TaskInfo(Model):
@@ -78,14 +80,18 @@ class TaskPage(Model):
 class SessionRequest(Model):
     """Starts an episode. Exactly one selector: ``task_id``, or ``split`` with ``index``."""
 
-    session_id: SessionId | None = Field(default=None, description="minted by the client, so that a retry is safe")
+    session_id: SessionId | None = Field(
+        default=None, description="minted by the client, so that a retry is safe"
+    )
     task_id: str | None = None
     split: Split | None = None
     index: int | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
     max_turns: int | None = Field(default=None, ge=1, description="the horizon; the ceiling is in /metadata")
     options: dict[str, Any] = Field(default_factory=dict, description="validated by the environment")
-    actions: list[str] = Field(default_factory=list, description="played before the first answer: rebuilds a session")
+    actions: list[str] = Field(
+        default_factory=list, description="played before the first answer: rebuilds a session"
+    )
 
     @model_validator(mode="after")
     def _one_selector(self) -> "SessionRequest":
@@ -120,7 +126,8 @@ class StepResult(Model):
     max_turns: int = Field(ge=1)
     observation: Observation
     messages: list[Message] | None = Field(
-        default=None, description="the opening chat, on create and fork; its last user message is the first observation"
+        default=None,
+        description="the opening chat, on create and fork; its last user message is the first observation",
     )
     reward: float = Field(description="of this turn")
     score: float = Field(ge=0, le=1, description="of the episode so far")

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from turngym_trainer.schedule import Schedule, ScheduleError, schedule
 
 STEPWISE = {"type": "scaling_inter_stepwise", "rounds": [10, 20, 30], "steps_scaling_inter": 100}
@@ -51,7 +52,9 @@ def test_a_run_resumed_at_any_step_has_the_horizons_of_one_that_never_stopped(
 ) -> None:
     whole = [horizon(step) for step in range(1, steps + 1)]
     before = [horizon(step) for step in range(1, min(at, steps) + 1)]
-    again = Schedule(horizon.stages, horizon.every)  # another process, which knows the settings and the step alone
+    again = Schedule(
+        horizon.stages, horizon.every
+    )  # another process, which knows the settings and the step alone
     assert before + [again(step) for step in range(len(before) + 1, steps + 1)] == whole
 
 

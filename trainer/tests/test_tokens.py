@@ -4,10 +4,10 @@ from functools import cache
 from typing import Any
 
 import pytest
+import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tiny
 from turngym_trainer.tokens import Dialogue, PromptTooLong, shorten
 
 pytest.importorskip("verl")
@@ -34,7 +34,9 @@ def opened(text: str, limit: int = 10_000) -> Dialogue:
     return Dialogue.open(builder(), end(), [{"role": "user", "content": text}], limit)
 
 
-texts = st.text(max_size=40) | st.sampled_from(["get 2 oak log", "Crafted 4 oak planks", "inventory\nObservation:", "  \n\n "])
+texts = st.text(max_size=40) | st.sampled_from(
+    ["get 2 oak log", "Crafted 4 oak planks", "inventory\nObservation:", "  \n\n "]
+)
 # What a model may sample: any ids at all, not those that its text would be tokenised to.
 sampled = st.lists(st.integers(0, 599).map(lambda i: i % len(tokenizer())), min_size=1, max_size=12)
 turns = st.lists(st.tuples(sampled, st.booleans(), texts), min_size=1, max_size=6)
@@ -48,7 +50,7 @@ def test_the_trained_ids_are_the_sampled_ones_and_the_mask_marks_them_alone(
     dialogue = opened(opening)
     recorded, probabilities, read = [], [], []
     for number, (ids, closed, observation) in enumerate(played):
-        ids = ids + [end()] if closed else ids
+        ids = [*ids, end()] if closed else ids
         log_probs = [-0.5 - number] * len(ids)
         read.append(list(dialogue.ids))  # what the sampler was given
         dialogue.sampled(ids, log_probs)
@@ -74,7 +76,7 @@ def test_a_dialogue_of_closed_turns_in_canonical_tokens_reads_as_the_template_wo
     dialogue, messages = opened(opening), [{"role": "user", "content": opening}]
     for ids, _, observation in played:
         action = tokenizer().decode(ids, skip_special_tokens=True)
-        canonical = tokenizer().encode(action, add_special_tokens=False) + [end()]
+        canonical = [*tokenizer().encode(action, add_special_tokens=False), end()]
         dialogue.sampled(canonical, None)
         dialogue.observed(action, observation, closed=True)
         messages += [{"role": "assistant", "content": action}, {"role": "user", "content": observation}]

@@ -3,10 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-WORDS = (
-    "get craft using inventory Goal : commands Crafting Got Crafted Could not enough ingredients oak log planks stick iron "
-    "ingot stone sword wool bed red dye torch coal Thought Action Observation"
-).split()
+SENTENCES = [
+    "Crafting commands:\ncraft 4 oak planks using 1 oak log\ncraft 4 stick using 2 planks\n\nGoal: craft stick",
+    "get 2 oak log",
+    "Got 2 oak log",
+    "Crafted 4 oak planks",
+    "Could not craft 1 red bed: not enough ingredients",
+    "inventory",
+    "Inventory: 2 iron ingot",
+    "Thought: I need wool\nAction: get 3 wool",
+]
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -27,7 +33,7 @@ def tokenizer() -> Any:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    bpe.train_from_iterator([" ".join(WORDS), "\n".join(WORDS), *(f"get 2 {word}" for word in WORDS)], trainer)
+    bpe.train_from_iterator(SENTENCES, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=bpe,
         eos_token="<|im_end|>",
@@ -38,7 +44,7 @@ def tokenizer() -> Any:
 
 
 def model(folder: Path) -> Path:
-    """A random Qwen3 of 0.2 million parameters, as a Hugging Face folder."""
+    """A random Qwen3 of 0.2 million parameters, as a Hugging Face folder; it ends a turn after some six tokens."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
@@ -53,11 +59,16 @@ def model(folder: Path) -> Path:
         num_key_value_heads=2,
         head_dim=32,
         max_position_embeddings=2048,
-        tie_word_embeddings=True,
+        tie_word_embeddings=False,
         bos_token_id=None,
         eos_token_id=words.eos_token_id,
         pad_token_id=words.pad_token_id,
     )
-    Qwen3ForCausalLM(config).save_pretrained(folder)
+    made = Qwen3ForCausalLM(config)
+    with torch.no_grad():  # a direction that every hidden state has, and that speaks for the end of the turn
+        made.model.embed_tokens.weight[:, 0] += 1.0
+        made.lm_head.weight[words.eos_token_id] = 0.0
+        made.lm_head.weight[words.eos_token_id, 0] = 0.58
+    made.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder

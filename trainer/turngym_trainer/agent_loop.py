@@ -18,12 +18,12 @@ from uuid import uuid4
 
 import torch
 import transfer_queue as tq
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
+
 from turngym.client.aio import AsyncClient, AsyncEpisode
 from turngym.client.errors import ConnectionLost, InfrastructureFailure
 from turngym.problems import ProblemError
 from turngym.schema import Metadata, StepResult
-from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
-
 from turngym_trainer import trajectories
 from turngym_trainer.replay import failure_tag
 from turngym_trainer.rewards import Rewards
@@ -141,7 +141,12 @@ class _Play:
     """The state of one episode between its opening and its training sample."""
 
     def __init__(
-        self, loop: EpisodeLoop, settings: EpisodeSettings, metadata: Metadata, record: Trajectory, episode: AsyncEpisode
+        self,
+        loop: EpisodeLoop,
+        settings: EpisodeSettings,
+        metadata: Metadata,
+        record: Trajectory,
+        episode: AsyncEpisode,
     ) -> None:
         self.loop = loop
         self.settings = settings
@@ -153,7 +158,10 @@ class _Play:
         self.room = loop.rollout_config.response_length
         messages = [message.model_dump() for message in episode.messages]
         self.dialogue = Dialogue.open(
-            loop.continuous_token_builder, loop.tokenizer.eos_token_id, messages, loop.rollout_config.prompt_length
+            loop.continuous_token_builder,
+            loop.tokenizer.eos_token_id,
+            messages,
+            loop.rollout_config.prompt_length,
         )
         self.rewards = Rewards(settings)
         record.messages, record.prompt_ids = messages, list(self.dialogue.ids)
@@ -246,7 +254,9 @@ class _Play:
 
 
 @asynccontextmanager
-async def _opened(service: Service, settings: EpisodeSettings, record: Trajectory) -> AsyncIterator[AsyncEpisode]:
+async def _opened(
+    service: Service, settings: EpisodeSettings, record: Trajectory
+) -> AsyncIterator[AsyncEpisode]:
     """An open session in one of the service's slots; closed whatever happens inside."""
     began = time.perf_counter()
     async with service.slots:

@@ -14,18 +14,19 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+from tenacity import retry, stop_after_attempt, wait_fixed
 
 from turngym_trainer.config import for_verl, prepare_environment
 
 DONE, FAILED, STOPPED, ABORTED = 0, 1, 3, 130
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
-_LEAVE_S = 5.0  # seconds that what Ray left has to go by itself
+_LEAVE_S = 5.0  # seconds that what is left has to end when told to
 
 
 def main(run: Path) -> int:
@@ -49,17 +50,13 @@ def main(run: Path) -> int:
 def _train(config: DictConfig, run: Path, stop: threading.Event) -> int:
     import ray
     import transfer_queue as tq
-    from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
     from verl.trainer.ppo.v1 import AgentLoopManagerTQ
 
     from turngym_trainer.ppo import EpisodeTrainer, Stopped
+    from turngym_trainer.replay import EpisodesFailed
 
     config.transfer_queue.enable = True
-    ray_settings: Any = OmegaConf.to_container(config.ray_kwargs.ray_init)
-    environment = get_ppo_ray_runtime_env(config)
-    environment["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
-    ray_settings["runtime_env"] = {**environment, **{k: v for k, v in ray_settings["runtime_env"].items() if v}}
-    ray.init(**ray_settings)
+    _start_ray(_ray_settings(config))
     _listen(stop)  # after Ray, which sets handlers of its own
     tq.init(config.transfer_queue)
     try:
@@ -74,12 +71,38 @@ def _train(config: DictConfig, run: Path, stop: threading.Event) -> int:
         trainer.fit(episodes)
         trainer.logger.finish()
         return DONE
+    except EpisodesFailed as failure:
+        print(f"error: {failure}", flush=True)
+        return FAILED
     except Stopped as request:
         print(request, flush=True)
         return STOPPED
     finally:
         tq.close()
         ray.shutdown()
+
+
+def _ray_settings(config: DictConfig) -> dict[str, Any]:
+    """Ray's arguments, as verl would have them."""
+    from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
+
+    settings: Any = OmegaConf.to_container(config.ray_kwargs.ray_init)
+    own = {key: value for key, value in settings["runtime_env"].items() if value is not None}
+    environment = get_ppo_ray_runtime_env(config)
+    environment["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
+    return {**settings, "runtime_env": environment | own}
+
+
+@retry(stop=stop_after_attempt(3), wait=wait_fixed(5), reraise=True)
+def _start_ray(settings: dict[str, Any]) -> None:
+    """Ray gives its own processes 30 s to come up, which a busy machine may not manage at once."""
+    import ray
+
+    try:
+        ray.init(**settings)
+    except Exception:
+        ray.shutdown()
+        raise
 
 
 def _listen(stop: threading.Event) -> None:
@@ -104,7 +127,10 @@ def _no_process_left() -> Iterator[None]:
         yield
     finally:
         left = psutil.Process().children(recursive=True)
-        _, alive = psutil.wait_procs(left, timeout=_LEAVE_S if left else 0)
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+        _, alive = psutil.wait_procs(left, timeout=_LEAVE_S)
         for process in alive:
             process.kill()
         psutil.wait_procs(alive, timeout=_LEAVE_S)

@@ -29,7 +29,11 @@ class MetricsFile:
     def __init__(self, file: Path, step: int) -> None:
         kept = []
         if file.exists():
-            kept = [line for line in file.read_bytes().splitlines(keepends=True) if orjson.loads(line)["step"] <= step]
+            kept = [
+                line
+                for line in file.read_bytes().splitlines(keepends=True)
+                if orjson.loads(line)["step"] <= step
+            ]
         new = file.with_suffix(".new")
         new.write_bytes(b"".join(kept))
         new.replace(file)
@@ -70,7 +74,9 @@ class EpisodeTrainer(PPOTrainerSync):
 
     def on_step_end(self) -> None:
         """After the update: new weights to the sampler. On request the step is saved first."""
-        self._saved = self.config.trainer.save_freq > 0 and self.global_steps % self.config.trainer.save_freq == 0
+        self._saved = (
+            self.config.trainer.save_freq > 0 and self.global_steps % self.config.trainer.save_freq == 0
+        )
         super().on_step_end()
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
@@ -89,10 +95,17 @@ class EpisodeTrainer(PPOTrainerSync):
         trajectories.join_advantages(trajectories.path(self._rollouts, "train", self.global_steps), by_sample)
 
     def _compute_metrics(
-        self, batch: KVBatchMeta, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
+        self,
+        batch: KVBatchMeta,
+        metrics: dict[str, Any],
+        timing_raw: dict[str, float],
+        global_steps: int,
+        epoch: int,
     ) -> None:
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
-        played = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
+        played = [
+            key for key, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)
+        ]
         data = tq.kv_batch_get(keys=played, partition_id=batch.partition_id, select_fields=["extra_fields"])
         episodes = [fields["episode"] for fields in list(data["extra_fields"])]
         metrics |= episode_metrics.of_step(episodes, timing_raw)

@@ -36,7 +36,9 @@ class EpisodeReplayBuffer(ReplayBuffer):
         self._failures: list[Mapping[str, Any]] = []
         self._dropped = 0
 
-    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
+    def sample(
+        self, global_steps: int, partition_id: str, batch_size: int
+    ) -> tuple[KVBatchMeta, dict[str, Any]]:
         """Wait for the groups of a step and return their episodes, without the groups that failed."""
         batch, metrics = super().sample(global_steps, partition_id, batch_size)
         if partition_id == "train":
@@ -45,7 +47,10 @@ class EpisodeReplayBuffer(ReplayBuffer):
         return batch, metrics
 
     def _materialize_batch(
-        self, partition_id: str, selected_prompt_uids: list[str], partition_snapshot: dict[str, dict[str, Any]]
+        self,
+        partition_id: str,
+        selected_prompt_uids: list[str],
+        partition_snapshot: dict[str, dict[str, Any]],
     ) -> KVBatchMeta:
         failed = self.failure_keys[partition_id] & set(selected_prompt_uids)
         of_failed = {key: tag for key, tag in partition_snapshot.items() if key.split("_")[0] in failed}
@@ -60,5 +65,7 @@ class EpisodeReplayBuffer(ReplayBuffer):
             raise EpisodesFailed(lasting[0])
         if not batch.keys:
             last = self._failures[-1]["error"] if self._failures else "see the log of the agent loop"
-            raise EpisodesFailed(f"none of the step's {len(selected_prompt_uids)} groups could be played: {last}")
+            raise EpisodesFailed(
+                f"none of the step's {len(selected_prompt_uids)} groups could be played: {last}"
+            )
         return batch

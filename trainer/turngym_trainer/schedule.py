@@ -53,10 +53,12 @@ def schedule(settings: Mapping[str, Any]) -> Schedule:
     if kind == "scaling_inter_stepwise":
         return Schedule(_counts(settings, "rounds"), _count(settings, "steps_scaling_inter"))
     if kind == "scaling_inter_linear":
-        first, more, last = (_count(settings, key) for key in ("init_rounds", "round_increment", "max_rounds"))
+        first, more, last = (
+            _count(settings, key) for key in ("init_rounds", "round_increment", "max_rounds")
+        )
         if last < first:
             raise ScheduleError(f"{_KEY}max_rounds is {last}, below init_rounds {first}")
-        stages = tuple(range(first, last, more)) + (last,)
+        stages = (*range(first, last, more), last)
         return Schedule(stages, _count(settings, "steps_scaling_inter"))
     raise ScheduleError(f"{_KEY}type is {kind!r}; it must be one of {', '.join(TYPES)}")
 

@@ -57,7 +57,9 @@ class EpisodeSettings:
             log_dir=section.rollout_log_dir,
         )
         if found.reward_range is not None and found.reward_range[0] >= found.reward_range[1]:
-            raise SettingError(f"{_KEY}reward_range is {list(found.reward_range)}; it must be [least, greatest]")
+            raise SettingError(
+                f"{_KEY}reward_range is {list(found.reward_range)}; it must be [least, greatest]"
+            )
         return found
 
 
@@ -70,7 +72,9 @@ def addresses(value: str | Sequence[str]) -> tuple[str, ...]:
     urls = tuple(url.strip().rstrip("/") for url in found if url.strip())
     wrong = [url for url in urls if not url.startswith(("http://", "https://"))]
     if wrong or not urls:
-        raise SettingError(f"{_KEY}env_addr is {value!r}; it must be a URL such as http://127.0.0.1:8003, or several")
+        raise SettingError(
+            f"{_KEY}env_addr is {value!r}; it must be a URL such as http://127.0.0.1:8003, or several"
+        )
     return urls
 
 
@@ -78,7 +82,9 @@ def _least(section: Any, key: str, least: Any) -> Any:
     value = section.get(key)
     whole = isinstance(least, int)
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or value < least:
-        raise SettingError(f"{_KEY}{key} is {value!r}; it must be a {'whole ' if whole else ''}number of at least {least}")
+        raise SettingError(
+            f"{_KEY}{key} is {value!r}; it must be a {'whole ' if whole else ''}number of at least {least}"
+        )
     return value
 
 

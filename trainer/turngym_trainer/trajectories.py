@@ -79,7 +79,9 @@ class Trajectory:
     success: bool | None = None
     stop_reason: str | None = None
     reopened: int = 0
-    timings: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("slot", "env", "generate", "total"), 0.0))
+    timings: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("slot", "env", "generate", "total"), 0.0)
+    )
     error: str | None = None
     schema: int = SCHEMA
 
