@@ -113,15 +113,18 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-compose bench
+.PHONY: lint test test-train test-compose bench
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
 	@$(SERVICES)/mypy core/turngym $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
-test: lint trainer-env  ## lint, then the tests of core, services and trainer [PYTEST_ARGS="-m 'not slow'"]
+test: lint trainer-env  ## lint, then the tests of core, services and trainer
 	@$(SERVICES)/pytest core services $(PYTEST_ARGS)
-	@$(TRAINER)/pytest trainer $(PYTEST_ARGS)
+	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
+
+test-train: trainer-env  ## real training in miniature: verl's steps, a killed service, the whole of make train SMOKE=1
+	@$(TRAINER)/pytest trainer -m slow $(PYTEST_ARGS)
 
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)

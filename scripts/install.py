@@ -257,7 +257,17 @@ def uv_environment(name: str) -> dict[str, str]:
 def has_torch(environment: dict[str, str]) -> bool:
     """Whether the CPU build of torch is to be had without PyTorch's own index."""
     program = str(VENVS / "tools" / "bin" / "uv")
-    command = [program, "pip", "compile", "--quiet", "--no-deps", "--no-build", "--python", sys.executable, "-"]
+    command = [
+        program,
+        "pip",
+        "compile",
+        "--quiet",
+        "--no-deps",
+        "--no-build",
+        "--python",
+        sys.executable,
+        "-",
+    ]
     probe = subprocess.run(command, cwd=VENVS, env=environment, input=TORCH, text=True, capture_output=True)
     return probe.returncode == 0
 
