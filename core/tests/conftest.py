@@ -1,15 +1,11 @@
 """Fixtures of the core's tests: real servers, each in a process of its own on a port of its own."""
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from served import Served, ServerFactory, end, factory
-
-# A shell ignores Ctrl-C for what it runs in the background, and children inherit that; the tests send it to theirs.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -42,7 +42,8 @@ class NumberedTasks(TaskSet):
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id, written just so. Raises KeyError."""
         for split, count in self.counts.items():
-            digits = task_id.removeprefix(f"{self.name}/{split}/")
+            prefix = f"{self.name}/{split}/"
+            digits = task_id.removeprefix(prefix) if task_id.startswith(prefix) else ""
             if digits.isascii() and digits.isdigit() and len(digits) <= len(str(count)):
                 index = int(digits)
                 if index < count and str(index) == digits:

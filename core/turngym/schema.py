@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 SESSION_ID_PATTERN = r"^[A-Za-z0-9_-]{12,64}$"
 MAX_BATCH = 256
+GREATEST = 2**31 - 1  # of a count or an index in a request, so that a journal can hold it
 SPLITS = ("train", "validation", "test")
 
 SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID_PATTERN)]
@@ -85,9 +86,11 @@ class SessionRequest(Model):
     )
     task_id: str | None = None
     split: Split | None = None
-    index: int | None = Field(default=None, ge=0)
+    index: int | None = Field(default=None, ge=0, le=GREATEST)
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
-    max_turns: int | None = Field(default=None, ge=1, description="the horizon; the ceiling is in /metadata")
+    max_turns: int | None = Field(
+        default=None, ge=1, le=GREATEST, description="the horizon; the ceiling is in /metadata"
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="validated by the environment")
     actions: list[str] = Field(
         default_factory=list, description="played before the first answer: rebuilds a session"
@@ -107,14 +110,14 @@ class StepRequest(Model):
     """One turn. ``turn`` is the number this step will have, 1 for the first; it makes a repeat harmless."""
 
     action: str
-    turn: int | None = Field(default=None, ge=1)
+    turn: int | None = Field(default=None, ge=1, le=GREATEST)
 
 
 class ForkRequest(Model):
     """A new session in the state after ``turn`` (default: now)."""
 
     session_id: SessionId | None = None
-    turn: int | None = Field(default=None, ge=0)
+    turn: int | None = Field(default=None, ge=0, le=GREATEST)
 
 
 class StepResult(Model):

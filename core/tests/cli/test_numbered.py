@@ -38,3 +38,8 @@ def test_the_digest_follows_name_and_counts() -> None:
 def test_a_split_that_does_not_exist_is_named() -> None:
     with pytest.raises(ValueError, match="no split 'trian'"):
         NumberedTasks("game", {"trian": 1}, "win")  # type: ignore[dict-item]
+
+
+def test_an_index_alone_is_unknown() -> None:
+    with pytest.raises(KeyError):
+        TASKS.get("0")
