@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 SESSION_ID_PATTERN = r"^[A-Za-z0-9_-]{12,64}$"
 MAX_BATCH = 256
-GREATEST = 2**31 - 1  # of a count or an index in a request, so that a journal can hold it
+GREATEST = 2**31 - 1  # of a turn in a request, so that a journal can hold it
 SPLITS = ("train", "validation", "test")
 
 SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID_PATTERN)]
@@ -86,7 +86,7 @@ class SessionRequest(Model):
     )
     task_id: str | None = None
     split: Split | None = None
-    index: int | None = Field(default=None, ge=0, le=GREATEST)
+    index: int | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
     max_turns: int | None = Field(
         default=None, ge=1, le=GREATEST, description="the horizon; the ceiling is in /metadata"
