@@ -119,12 +119,13 @@ lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
 	@$(SERVICES)/mypy core/turngym $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
-test: lint trainer-env  ## lint, then the tests of core, services and trainer
+test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
 	@$(SERVICES)/pytest core services $(PYTEST_ARGS)
+	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
 
-test-train: trainer-env  ## real training in miniature: verl's steps, a killed service, the whole of make train SMOKE=1
-	@$(TRAINER)/pytest trainer -m slow $(PYTEST_ARGS)
+test-train: trainer-env  ## single training steps in depth: exact tokens, a service killed in the middle
+	@$(TRAINER)/pytest trainer/tests/test_step.py $(PYTEST_ARGS)
 
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
