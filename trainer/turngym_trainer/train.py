@@ -149,6 +149,7 @@ def _compose(asked: argparse.Namespace, task: str, metadata: Metadata | None) ->
         "run.model": asked.model or _STARTER,
         "run.name": task,
         "run.dir": f"runs/{task}",
+        "task.env_addr": asked.env_addr,
         "actor_rollout_ref.actor.data_loader_seed": asked.seed,
     }
     if not preset and metadata is not None:
