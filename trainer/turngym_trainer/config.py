@@ -19,6 +19,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from turngym.schema import Metadata
 from turngym_trainer.schedule import ScheduleError, schedule
 from turngym_trainer.settings import EpisodeSettings, SettingError
 
@@ -43,6 +44,40 @@ def compose(overrides: Iterable[str] = ()) -> DictConfig:
             )
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_reason(error)) from None
+
+
+def for_task(
+    task: str,
+    metadata: Metadata | None,
+    settings: Mapping[str, Any],
+    *,
+    algorithm: str = "grpo",
+    hardware: str = "cpu",
+    overrides: Iterable[str] = (),
+) -> DictConfig:
+    """The configuration for an environment, by its preset or, where it has none, by what its service says of itself.
+
+    :param metadata: the service's; None where none is running yet, which only a task with a preset can do without.
+    :param settings: key -> value, before the ``overrides`` in Hydra's grammar; None is left out.
+    :raises ConfigError: as :func:`compose`, and for a task that is unknown.
+    """
+    preset = resources.files("turngym_trainer.configs").joinpath("task", f"{task}.yaml").is_file()
+    if not preset and metadata is None:
+        raise ConfigError(
+            f"no preset for task {task}; serve it (make serve TASK={task}) and give ENV_ADDR=URL"
+        )
+    own = _from_metadata(metadata) if metadata is not None and not preset else {}
+    groups = [f"algorithm={algorithm}", f"hardware={hardware}", f"task={task if preset else 'any'}"]
+    return compose([*groups, *overrides_of({**own, **settings}), *overrides])
+
+
+def _from_metadata(metadata: Metadata) -> dict[str, Any]:
+    """The presets of an environment that has none: its own default horizon, reached in three stages."""
+    longest = metadata.default_max_turns
+    return {
+        "task.name": metadata.name,
+        "algorithm.rounds_ctrl.rounds": sorted({max(1, longest // 3), max(1, 2 * longest // 3), longest}),
+    }
 
 
 def _verl_configs() -> Path:

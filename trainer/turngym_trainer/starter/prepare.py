@@ -20,6 +20,7 @@ import torch
 import transformers
 
 from turngym.schema import Metadata
+from turngym_trainer import children
 from turngym_trainer.starter import muon, teach, tokenizer
 from turngym_trainer.starter.teach import Lesson
 
@@ -168,9 +169,7 @@ def _teach(lesson: Lesson, work: Path, report: Report) -> None:
             files = [str(work / f"{name}.jsonl"), str(work / "tokenizer"), str(work / name)]
             command = [sys.executable, "-m", "turngym_trainer.starter.teach", *files, asked]
             with (work / f"{name}.log").open("w") as log:
-                running[name] = subprocess.Popen(
-                    command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-                )
+                running[name] = children.start(command, log=log, piped=True, environment=environment)
         stdout = running[NOVICE].stdout
         assert stdout is not None
         for line in stdout:
