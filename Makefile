@@ -126,7 +126,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
-	@$(SERVICES)/mypy core/turngym $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
+	@$(SERVICES)/mypy core/turngym trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
 test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
 	@$(SERVICES)/pytest core services $(PYTEST_ARGS)

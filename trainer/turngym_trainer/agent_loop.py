@@ -115,7 +115,7 @@ class EpisodeOutput(AgentLoopOutput):
 
     def as_dict(self) -> dict[str, Any]:
         """The fields of a training sample; ``rm_scores`` has one reward per response token."""
-        fields = super().as_dict()
+        fields: dict[str, Any] = super().as_dict()
         fields["rm_scores"] = torch.tensor(fields.pop("token_rewards"), dtype=torch.float32)
         return fields
 

@@ -196,7 +196,8 @@ def _reason(error: BaseException) -> str:
 
 def stored(config: DictConfig) -> str:
     """The configuration as ``config.yaml`` holds it: values put in, so that it reads the same anywhere."""
-    return OmegaConf.to_yaml(config, resolve=True)
+    text: str = OmegaConf.to_yaml(config, resolve=True)
+    return text
 
 
 def overrides_of(settings: Mapping[str, Any]) -> list[str]:

@@ -138,7 +138,7 @@ def _configured(asked: argparse.Namespace, address: str) -> tuple[DictConfig, Pa
             if value is not None:
                 OmegaConf.update(loaded, key, value)
         if asked.overrides:
-            loaded = OmegaConf.merge(loaded, OmegaConf.from_dotlist(list(asked.overrides)))  # type: ignore[assignment]
+            loaded = OmegaConf.merge(loaded, OmegaConf.from_dotlist(list(asked.overrides)))
         return loaded, model
     metadata = asyncio.run(services.look(address.split(",")[0]))
     task = asked.task or metadata.name

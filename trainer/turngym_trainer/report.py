@@ -137,9 +137,9 @@ def draw(run: Path, made: Mapping[str, Any] | None = None) -> None:
             result = made[name]
             low, high = result["ci95"]
             error = [[result["success"] - low], [high - result["success"]]]
-            label = "held-out success, 95 %" if name == "before" else None
+            named = "held-out success, 95 %" if name == "before" else None
             axes.errorbar(
-                [place], [result["success"]], yerr=error, fmt="o", color="black", capsize=4, label=label
+                [place], [result["success"]], yerr=error, fmt="o", color="black", capsize=4, label=named
             )
         if made[EXPERT]:
             level = made[EXPERT]["success"]
