@@ -61,14 +61,17 @@ def for_task(
     :param settings: key -> value, before the ``overrides`` in Hydra's grammar; None is left out.
     :raises ConfigError: as :func:`compose`, and for a task that is unknown.
     """
-    preset = resources.files("turngym_trainer.configs").joinpath("task", f"{task}.yaml").is_file()
+    preset = has_preset(task)
     if not preset and metadata is None:
-        raise ConfigError(
-            f"no preset for task {task}; serve it (make serve TASK={task}) and give ENV_ADDR=URL"
-        )
+        raise ConfigError(f"there is no preset for task {task}, and no service that says what it is")
     own = _from_metadata(metadata) if metadata is not None and not preset else {}
     groups = [f"algorithm={algorithm}", f"hardware={hardware}", f"task={task if preset else 'any'}"]
     return compose([*groups, *overrides_of({**own, **settings}), *overrides])
+
+
+def has_preset(task: str) -> bool:
+    """Whether ``configs/task`` knows the environment."""
+    return resources.files("turngym_trainer.configs").joinpath("task", f"{task}.yaml").is_file()
 
 
 def _from_metadata(metadata: Metadata) -> dict[str, Any]:

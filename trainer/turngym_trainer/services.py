@@ -8,6 +8,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -84,6 +85,12 @@ def serving(name: str, folder: Path) -> Iterator[str]:
         keeper.end()
         for left in folder.glob("service.journal*"):
             left.unlink()
+
+
+def describe(name: str) -> Metadata:
+    """What an installed service says of itself, asked of one that is started for it. Raises ServiceError."""
+    with tempfile.TemporaryDirectory(prefix="turngym-") as folder, serving(name, Path(folder)) as address:
+        return asyncio.run(look(address))
 
 
 class _Keeper:

@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from turngym.schema import Metadata
 from turngym_trainer import services
-from turngym_trainer.config import ConfigError, for_task, prepare_environment, stored, validate
+from turngym_trainer.config import ConfigError, for_task, has_preset, prepare_environment, stored, validate
 from turngym_trainer.evaluate import EvaluationFailed
 from turngym_trainer.progress import console
 from turngym_trainer.rows import NoSuchTasks
@@ -105,7 +105,11 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 
 def run(asked: argparse.Namespace) -> int:
     """Train as asked; returns the exit code."""
-    metadata = asyncio.run(services.look(asked.env_addr.split(",")[0])) if asked.env_addr else None
+    metadata = None
+    if asked.env_addr:
+        metadata = asyncio.run(services.look(asked.env_addr.split(",")[0]))
+    elif not has_preset(asked.task):
+        metadata = services.describe(asked.task)
     task = asked.task or (metadata.name if metadata else "")
     config = _compose(asked, task, metadata)
     prepare_environment(config)
