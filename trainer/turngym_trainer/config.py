@@ -114,10 +114,8 @@ def for_verl(config: DictConfig) -> DictConfig:
     return made
 
 
-def validate(config: DictConfig) -> None:
-    """Refuse what can't be run: missing values, ranges, the schedule, and verl's own checks.
-
-    Imports verl, so :func:`prepare_environment` comes first.
+def check(config: DictConfig) -> None:
+    """Refuse what can be known to be wrong at once: missing values, ranges, the schedule, a model that is not there.
 
     :raises ConfigError: with the first thing that is wrong.
     """
@@ -134,7 +132,15 @@ def validate(config: DictConfig) -> None:
         raise ConfigError(_reason(error)) from None
     _check_model(str(config.run.model))
     _check(resolved, settings)
-    _check_with_verl(resolved)
+
+
+def validate(config: DictConfig) -> None:
+    """:func:`check`, and verl's own checks. Imports verl, so :func:`prepare_environment` comes first.
+
+    :raises ConfigError: with the first thing that is wrong.
+    """
+    check(config)
+    _check_with_verl(for_verl(config))
 
 
 def _check_model(model: str) -> None:
@@ -194,7 +200,7 @@ def _reason(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:2]) or type(error).__name__
+    return " ".join(lines[:4]) or type(error).__name__
 
 
 def stored(config: DictConfig) -> str:

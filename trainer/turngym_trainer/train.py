@@ -20,7 +20,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from turngym.schema import Metadata
 from turngym_trainer import services
-from turngym_trainer.config import ConfigError, for_task, has_preset, prepare_environment, stored, validate
+from turngym_trainer.config import (
+    ConfigError,
+    check,
+    for_task,
+    has_preset,
+    prepare_environment,
+    stored,
+    validate,
+)
 from turngym_trainer.evaluate import EvaluationFailed
 from turngym_trainer.progress import console
 from turngym_trainer.rows import NoSuchTasks
@@ -113,6 +121,7 @@ def run(asked: argparse.Namespace) -> int:
     task = asked.task or (metadata.name if metadata else "")
     config = _compose(asked, task, metadata)
     prepare_environment(config)
+    check(config)
     if asked.dry_run:
         OmegaConf.update(config, "run.dir", str(asked.run or f"runs/{task}"), force_add=True)
         validate(config)
@@ -143,8 +152,8 @@ def _compose(asked: argparse.Namespace, task: str, metadata: Metadata | None) ->
         settings |= SMOKE
     if asked.rounds:
         settings["algorithm.rounds_ctrl.rounds"] = [int(part) for part in _numbers(asked.rounds)]
-    settings |= {"algorithm.rounds_ctrl.steps_scaling_inter": asked.every} if asked.every else {}
-    settings |= {"trainer.total_training_steps": asked.steps} if asked.steps else {}
+    settings |= {"algorithm.rounds_ctrl.steps_scaling_inter": asked.every} if asked.every is not None else {}
+    settings |= {"trainer.total_training_steps": asked.steps} if asked.steps is not None else {}
     hardware = asked.hw or "cpu"
     return for_task(
         task, metadata, settings, algorithm=asked.algo, hardware=hardware, overrides=asked.overrides
