@@ -5,6 +5,7 @@ report. Training and evaluations run in processes of their own, whose logs stay 
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import signal
@@ -18,19 +19,22 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from turngym.client.aio import AsyncClient
+from turngym.output import whole_file
 from turngym.schema import Metadata
 from turngym_trainer import learn, report, rows, services
 from turngym_trainer.children import child
-from turngym_trainer.config import stored, validate
+from turngym_trainer.config import for_verl, stored, validate
 from turngym_trainer.evaluate import measure
 from turngym_trainer.progress import Stage, console, stage
 from turngym_trainer.rows import TaskList, select, tasks_of
 from turngym_trainer.runs import steps_done, trained
+from turngym_trainer.schedule import schedule
 from turngym_trainer.starter.prepare import EXPERT, NOVICE, Plan, prepare
 from turngym_trainer.starter.teach import Lesson
 
 CACHE = Path(os.environ.get("TURNGYM_CACHE", ".cache")) / "starter"
 STARTER = "starter"  # run.model, until the starter is made
+_ELSEWHERE = ("env_addr", "rollout_log_dir")  # settings of episodes that say where, not how
 _POLL_S = 0.5
 _STOP_S = 120.0
 
@@ -57,7 +61,11 @@ def go(config: DictConfig, folder: Path, metadata: Metadata) -> None:
         (folder / "config.yaml").write_text(stored(config))
         validate(config)
         asyncio.run(_rows(config))
-    _evaluate(folder, report.BEFORE, {report.MODEL: Path(config.run.model), **yardstick}, wall)
+    models = {report.MODEL: Path(config.run.model), **yardstick}
+    with _remembered(
+        folder / report.BEFORE, models[report.MODEL].parent if yardstick else None, config, metadata
+    ):
+        _evaluate(folder, report.BEFORE, models, wall)
     _learn(config, folder, wall)
     _evaluate(folder, report.AFTER, {report.MODEL: trained(folder)}, wall)
     made_summary = report.write(folder)
@@ -91,6 +99,34 @@ def _starter(config: DictConfig, metadata: Metadata, tasks: TaskList, shown: Sta
     return prepare(
         plan, metadata, ids, services.command_turngym(), CACHE, lambda note, done: shown.at(done, note)
     )
+
+
+@contextmanager
+def _remembered(result: Path, home: Path | None, config: DictConfig, metadata: Metadata) -> Iterator[None]:
+    """Keeps an evaluation of what lies in ``home`` there, and brings it back for the same models, tasks and way of playing."""
+    if home is None:
+        yield
+        return
+    plain: Any = OmegaConf.to_container(for_verl(config))
+    played: Any = OmegaConf.to_container(config.evaluation, resolve=True)
+    agentgym = {
+        key: value for key, value in plain["actor_rollout_ref"]["agentgym"].items() if key not in _ELSEWHERE
+    }
+    parts = [played, agentgym, plain["data"]["max_prompt_length"], plain["data"]["max_response_length"]]
+    parts += [OmegaConf.to_container(config.task.options), OmegaConf.to_container(config.task.where)]
+    parts += [schedule(config.algorithm.rounds_ctrl).final, metadata.version, metadata.data_hash]
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    kept = home / f"held-out-{digest[:16]}.json"
+    if kept.is_file() and not result.exists():
+        _copy(kept, result)
+    yield
+    if not kept.is_file():
+        _copy(result, kept)
+
+
+def _copy(source: Path, target: Path) -> None:
+    with whole_file(target) as file:
+        file.write(source.read_bytes())
 
 
 def _evaluate(folder: Path, name: str, models: Mapping[str, Path], wall: "_Wall") -> None:
