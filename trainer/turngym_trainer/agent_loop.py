@@ -28,7 +28,7 @@ from turngym_trainer import trajectories
 from turngym_trainer.replay import failure_tag
 from turngym_trainer.rewards import Rewards
 from turngym_trainer.rows import derive_seed
-from turngym_trainer.schedule import schedule
+from turngym_trainer.schedule import Schedule, schedule
 from turngym_trainer.settings import EpisodeSettings
 from turngym_trainer.tokens import Dialogue, shorten
 from turngym_trainer.trajectories import Trajectory, Turn
@@ -123,6 +123,17 @@ class EpisodeOutput(AgentLoopOutput):
 class EpisodeLoop(AgentLoopBase):
     """Plays one episode of a row's task. Registered under the name that the rows carry (``configs/agent_loop.yaml``)."""
 
+    _read: ClassVar[tuple[Any, EpisodeSettings, Schedule] | None] = None
+
+    def _settings(self) -> tuple[EpisodeSettings, Schedule]:
+        """What the configuration says of episodes. verl makes a loop for each of them and gives all the same configuration,
+        which takes a millisecond to read."""
+        known = EpisodeLoop._read
+        if known is None or known[0] is not self.config:
+            horizons = schedule(self.config.algorithm.rounds_ctrl)
+            known = EpisodeLoop._read = (self.config, EpisodeSettings.of(self.config), horizons)
+        return known[1:]
+
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> AgentLoopOutput:
         """Play the episode and return its training sample.
 
@@ -131,8 +142,8 @@ class EpisodeLoop(AgentLoopBase):
         :raises InfrastructureFailure: if the environment failed beyond what opening it again can mend. verl then marks
             the group as failed.
         """
-        settings = EpisodeSettings.of(self.config)
-        record = self._record(settings, kwargs)
+        settings, horizons = self._settings()
+        record = self._record(horizons, kwargs)
         began = time.perf_counter()
         try:
             output = await self._episode(settings, record, sampling_params)
@@ -151,9 +162,8 @@ class EpisodeLoop(AgentLoopBase):
                 trajectories.append(settings.log_dir, record)
         return output
 
-    def _record(self, settings: EpisodeSettings, kwargs: Mapping[str, Any]) -> Trajectory:
+    def _record(self, horizons: Schedule, kwargs: Mapping[str, Any]) -> Trajectory:
         row, step = kwargs["extra_info"], int(kwargs["global_steps"])
-        horizons = schedule(self.config.algorithm.rounds_ctrl)
         training = row["split"] == "train"
         return Trajectory(
             run=self.config.trainer.experiment_name,
