@@ -60,7 +60,7 @@ help:  ## this text
 #:   make train TASK=textcraft ROUNDS=4,6,8 EVERY=16 STEPS=48 SEED=1 RUN=runs/mine
 #:   make train ENV_ADDR=http://host:8003                       on anyone's environment; several replicas: url,url
 #:   make train TASK=textcraft ARGS="actor_rollout_ref.actor.optim.lr=1e-4"
-#:   ALGO is grpo; HW is cpu (found out and printed); MODEL is a model folder or name (default: the starter)
+#:   ALGO is grpo_turn or grpo; HW is cpu (found out and printed); MODEL is a model folder or name (default: the starter)
 #:
 #: Serve one environment in the foreground. Any setting as NAME=value:
 #:   make serve TASK=textcraft

@@ -6,7 +6,7 @@ import pytest
 import tiny
 from omegaconf import OmegaConf
 
-from turngym_trainer.config import ConfigError, compose, for_verl, overrides_of, stored, validate
+from turngym_trainer.config import ConfigError, compose, for_task, for_verl, overrides_of, stored, validate
 from turngym_trainer.schedule import schedule
 from turngym_trainer.settings import EpisodeSettings
 
@@ -27,6 +27,15 @@ def refused(overrides: list[str]) -> str:
 
 def test_the_cpu_preset_is_accepted_by_verl(run: list[str]) -> None:
     validate(compose(run))
+
+
+def test_the_hardware_names_an_algorithm_and_the_user_another(run: list[str]) -> None:
+    assert for_task("textcraft", None, {}, overrides=run).algorithm.adv_estimator == "grpo_turn"
+    asked = for_task("textcraft", None, {}, algorithm="grpo", overrides=run)
+    validate(asked)
+    assert (asked.algorithm.adv_estimator, asked.algorithm.gamma) == ("grpo", 1.0)
+    alone = [*run, "actor_rollout_ref.rollout.n=1"]
+    assert "needs at least 2" in refused(alone)
 
 
 def test_the_published_keys_work(run: list[str]) -> None:

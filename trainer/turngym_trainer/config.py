@@ -51,7 +51,7 @@ def for_task(
     metadata: Metadata | None,
     settings: Mapping[str, Any],
     *,
-    algorithm: str = "grpo",
+    algorithm: str | None = None,
     hardware: str = "cpu",
     overrides: Iterable[str] = (),
 ) -> DictConfig:
@@ -59,13 +59,15 @@ def for_task(
 
     :param metadata: the service's; None where none is running yet, which only a task with a preset can do without.
     :param settings: key -> value, before the ``overrides`` in Hydra's grammar; None is left out.
+    :param algorithm: of ``configs/algorithm``; None for what the hardware's preset takes.
     :raises ConfigError: as :func:`compose`, and for a task that is unknown.
     """
     preset = has_preset(task)
     if not preset and metadata is None:
         raise ConfigError(f"there is no preset for task {task}, and no service that says what it is")
     own = _from_metadata(metadata) if metadata is not None and not preset else {}
-    groups = [f"algorithm={algorithm}", f"hardware={hardware}", f"task={task if preset else 'any'}"]
+    groups = [f"hardware={hardware}", f"task={task if preset else 'any'}"]
+    groups += [f"algorithm={algorithm}"] if algorithm else []
     return compose([*groups, *overrides_of({**own, **settings}), *overrides])
 
 
@@ -164,7 +166,7 @@ def _check(config: DictConfig, settings: EpisodeSettings) -> None:
             f"actor_rollout_ref.rollout.max_tokens is {settings.max_tokens}, more than the whole response may have "
             f"(data.max_response_length={data.max_response_length})"
         )
-    if config.algorithm.adv_estimator == "grpo" and rollout.n < 2:
+    if config.algorithm.adv_estimator in ("grpo", "grpo_turn") and rollout.n < 2:
         raise ConfigError(
             f"actor_rollout_ref.rollout.n is {rollout.n}; GRPO compares episodes and needs at least 2"
         )

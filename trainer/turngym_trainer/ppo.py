@@ -14,6 +14,7 @@ import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
+import turngym_trainer.advantages  # noqa: F401  (names an estimator to verl)
 from turngym_trainer import metrics as episode_metrics
 from turngym_trainer import trajectories
 from turngym_trainer.sampler import OneSampler

@@ -92,7 +92,9 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--env-addr", help="URL of a running service, several with commas; default: start one"
     )
-    parser.add_argument("--algo", default="grpo", help="algorithm (default: grpo)")
+    parser.add_argument(
+        "--algo", help="algorithm: grpo or grpo_turn (default: by the hardware; cpu takes grpo_turn)"
+    )
     parser.add_argument("--hw", choices=["cpu"], help="hardware preset (default: found out)")
     parser.add_argument("--model", help="model folder or name (default: a starter made here)")
     parser.add_argument("--rounds", help="horizon of each stage in turns, such as 4,6,8")
