@@ -1,5 +1,7 @@
 """The advantages of turns: fair to late turns, GRPO's own where there is one turn, and nowhere but on sampled tokens."""
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 import torch
@@ -64,13 +66,36 @@ def test_only_sampled_tokens_have_advantages_and_each_turn_of_a_group_sums_to_no
     advantages, _ = by_turn(rewards, mask, _groups(len(one), len(other)), _PLAIN)
     assert (advantages[mask == 0] == 0).all()
     for members, episodes in ((slice(0, len(one)), one), (slice(len(one), None), other)):
-        firsts = advantages[members, 0]
-        assert firsts.sum().item() == pytest.approx(0, abs=1e-4)
+        by_number: defaultdict[int, float] = defaultdict(float)
         for row, (turns, _) in zip(advantages[members], episodes, strict=True):
             at = 0
-            for size in turns:
+            for number, size in enumerate(turns):
                 assert (row[at : at + size] == row[at]).all()
+                by_number[number] += row[at].item()
                 at += size + 1
+        assert list(by_number.values()) == pytest.approx([0] * len(by_number), abs=1e-4)
+
+
+@given(_GROUP, st.floats(0.5, 1))
+def test_no_advantage_is_out_of_proportion(episodes, gamma) -> None:
+    rewards, mask = _tensors(episodes)
+    advantages, _ = by_turn(rewards, mask, _groups(len(episodes)), {"gamma": gamma})
+    turns = sum(len(turns) for turns, _ in episodes)
+    assert advantages.abs().max().item() <= turns**0.5
+
+
+def test_equal_scores_earned_in_different_turns_are_not_blown_up() -> None:
+    rewards, mask = torch.tensor([[0.5, 0, 0.5], [0, 0, 1.0]]), torch.tensor([[1, 0, 1], [1, 0, 1]])
+    advantages, _ = by_turn(rewards, mask, _groups(2))
+    assert advantages[:, 0].tolist() == [0, 0]
+    assert advantages[:, 2].tolist() == pytest.approx([-1, 1], abs=1e-3)
+
+
+def test_gamma_makes_a_detour_cost_something() -> None:
+    rewards, mask = _tensors([([1], 1.0), ([1, 1], 1.0)])
+    advantages, returns = by_turn(rewards, mask, _groups(2), {**_PLAIN, "gamma": 0.9})
+    assert returns[1].tolist() == pytest.approx([0.9, 0, 1])
+    assert advantages[:, 0].tolist() == pytest.approx([0.05, -0.05])
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=6))
