@@ -91,6 +91,15 @@ def test_equal_scores_earned_in_different_turns_are_not_blown_up() -> None:
     assert advantages[:, 2].tolist() == pytest.approx([-1, 1], abs=1e-3)
 
 
+def test_a_row_that_only_fills_up_the_batch_changes_nothing() -> None:
+    """verl's copies an episode's group, and has no sampled token."""
+    rewards, mask = _tensors([([1], 1.0), ([1, 1], 0.0)])
+    alone, _ = by_turn(rewards, mask, _groups(2))
+    nothing = torch.zeros(1, rewards.size(1))
+    filled, _ = by_turn(torch.cat([rewards, nothing]), torch.cat([mask, nothing]), _groups(3))
+    assert torch.equal(filled[:2], alone) and not filled[2].any()
+
+
 def test_gamma_makes_a_detour_cost_something() -> None:
     rewards, mask = _tensors([([1], 1.0), ([1, 1], 1.0)])
     advantages, returns = by_turn(rewards, mask, _groups(2), {**_PLAIN, "gamma": 0.9})
