@@ -25,7 +25,7 @@ def snapshot(env: BabyAI) -> tuple[object, ...]:
     return position(game), game.agent_dir, game.carrying, game.grid.encode().tobytes(), game.step_count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     level=st.sampled_from(levels()),
     seed=st.integers(0, 10**6),
@@ -195,7 +195,7 @@ WORDS = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=6).map(" ".join))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6), level=st.sampled_from(levels()), seed=st.integers(0, 99))
 def test_no_text_breaks_an_episode(texts: list[str], level: str, seed: int) -> None:
     env = BabyAI(level, seed, BabyAIOptions())

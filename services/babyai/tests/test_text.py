@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT
 from minigrid.minigrid_env import MiniGridEnv
-from reader import Scene, read
+from scene_reader import Scene, read
 
 from turngym_babyai.env import BabyAI, BabyAIOptions
 from turngym_babyai.levels import levels
@@ -59,7 +59,7 @@ def test_every_kind_of_line_is_read() -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(walk=WALKS)
 def test_what_is_in_sight_and_where_and_the_doors_states(walk: tuple[str, int, str, int, int]) -> None:
     env, text = walked(walk)
@@ -78,7 +78,7 @@ def test_what_is_in_sight_and_where_and_the_doors_states(walk: tuple[str, int, s
     assert told == there
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(walk=WALKS)
 def test_walls_what_is_carried_and_where_the_agent_stands(walk: tuple[str, int, str, int, int]) -> None:
     env, text = walked(walk)
@@ -101,7 +101,7 @@ def test_walls_what_is_carried_and_where_the_agent_stands(walk: tuple[str, int, 
     assert (scene.standing_in is not None) == (under is not None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(walk=WALKS)
 def test_what_was_seen_before_is_still_there(walk: tuple[str, int, str, int, int]) -> None:
     env, text = walked(walk)
@@ -116,7 +116,7 @@ def test_what_was_seen_before_is_still_there(walk: tuple[str, int, str, int, int
     assert not scene.before.keys() & scene.in_sight.keys()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(walk=WALKS)
 def test_the_symbolic_grid_is_minigrid_s_observation(walk: tuple[str, int, str, int, int]) -> None:
     env, _ = walked(walk)
@@ -128,7 +128,7 @@ def test_the_symbolic_grid_is_minigrid_s_observation(walk: tuple[str, int, str, 
     assert all(int(code) in IDX_TO_COLOR for code in image[:, :, 1].flat)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(walk=WALKS)
 def test_a_thing_keeps_its_name(walk: tuple[str, int, str, int, int]) -> None:
     env, _ = walked(walk)
