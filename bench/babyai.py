@@ -28,7 +28,14 @@ import minigrid  # noqa: F401  registers the levels
 import orjson
 from step import Connection, Server, expect, wait_for
 
-WORDS = ("turn left", "turn right", "move forward", "pick up", "drop", "toggle")  # in the order of minigrid's actions
+WORDS = (
+    "turn left",
+    "turn right",
+    "move forward",
+    "pick up",
+    "drop",
+    "toggle",
+)  # in the order of minigrid's actions
 BAR_MS = 1.0
 STALL_BAR_MS = 50.0
 LEVELS = ("GoToLocal-v0", "GoTo-v0", "BossLevel-v0")

@@ -1,4 +1,4 @@
-"""Prints the sha256 over openings and expert episodes of two seeds of every level, with both sets of actions; run as a program.
+"""Prints the sha256 over openings and turns of every level, with both sets of actions; run as a program.
 
 The tests run it in processes of its own with different hash seeds and compare with the digest that they hold. After a
 change of texts that is meant: run it, put the new digest into test_tasks.py and raise the service's version.

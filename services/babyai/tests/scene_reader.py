@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass, field
 
-_THING = re.compile(r"(?P<name>\w+ (?:door|key|ball|box) \d+)(?:, (?P<state>open|closed|locked))?: (?P<place>.+)")
+_THING = re.compile(
+    r"(?P<name>\w+ (?:door|key|ball|box) \d+)(?:, (?P<state>open|closed|locked))?: (?P<place>.+)"
+)
 _PLACE = re.compile(r"(\d+) (ahead|behind|left|right)")
 
 

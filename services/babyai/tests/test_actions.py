@@ -196,7 +196,9 @@ TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=6).map(" ".join
 
 
 @settings(max_examples=60, deadline=None)
-@given(texts=st.lists(TEXTS, min_size=1, max_size=6), level=st.sampled_from(levels()), seed=st.integers(0, 99))
+@given(
+    texts=st.lists(TEXTS, min_size=1, max_size=6), level=st.sampled_from(levels()), seed=st.integers(0, 99)
+)
 def test_no_text_breaks_an_episode(texts: list[str], level: str, seed: int) -> None:
     env = BabyAI(level, seed, BabyAIOptions())
     earned = 0.0

@@ -67,7 +67,9 @@ def test_a_mission_in_order_is_rewarded_in_its_order_alone(open_level: Opener, r
         game.open_all_doors()
         instr = game.instrs
         first, second = (
-            (instr.instr_a, instr.instr_b) if isinstance(instr, BeforeInstr) else (instr.instr_b, instr.instr_a)
+            (instr.instr_a, instr.instr_b)
+            if isinstance(instr, BeforeInstr)
+            else (instr.instr_b, instr.instr_a)
         )
         assert (", then " in game.mission) == isinstance(instr, BeforeInstr)
         parts = (second, first) if reverse else (first, second)

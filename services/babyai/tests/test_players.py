@@ -80,7 +80,8 @@ def test_asking_the_expert_depends_on_the_history_alone(open_level: Opener) -> N
 def test_the_high_level_expert_needs_fewer_turns(open_level: Opener, play: Play) -> None:
     turns = {
         actions: sum(
-            len(play(open_level(level, 0, actions=actions, listing=False), BabyAI.expert, 500)) for level in EASY
+            len(play(open_level(level, 0, actions=actions, listing=False), BabyAI.expert, 500))
+            for level in EASY
         )
         for actions in ("high-level", "primitive")
     }

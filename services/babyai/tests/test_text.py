@@ -89,7 +89,7 @@ def test_walls_what_is_carried_and_where_the_agent_stands(walk: tuple[str, int, 
         hits = [
             n
             for n, (i, j) in enumerate(cells, 1)
-            if 0 <= i < grid.width and 0 <= j and seen[i, j] and _kind(grid.get(i, j)) == "wall"
+            if 0 <= i < grid.width and j >= 0 and seen[i, j] and _kind(grid.get(i, j)) == "wall"
         ]
         on_grid = [n for n in hits if _inside(env, ahead * n, right * n)]
         assert scene.walls.get(side) == (on_grid[0] if on_grid else None)

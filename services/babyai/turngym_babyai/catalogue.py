@@ -1,7 +1,7 @@
 """Makes the list of tasks, ``tasks.tsv``: ``python -m turngym_babyai.catalogue``. Minutes on one core.
 
-Seeds are counted up from a base for each split. A layout (grid, agent, mission) that the test split or the first published items
-have is kept out of validation, and both out of training, whatever its level and seed. The expert plays each task once.
+Seeds are counted up from a base for each split. A layout (grid, agent, mission) that the test split or the first published
+items have is kept out of validation, and both out of training, whatever its level and seed. The expert plays each task once.
 """
 
 import argparse

@@ -19,7 +19,9 @@ GRAMMAR = ActionGrammar(
         Command(template="turn left", description="turn by a quarter", example="turn left"),
         Command(template="turn right", description="turn by a quarter", example="turn right"),
         Command(template="move forward", description="one step ahead", example="move forward"),
-        Command(template="pick up", description="take what is 1 ahead; hands must be free", example="pick up"),
+        Command(
+            template="pick up", description="take what is 1 ahead; hands must be free", example="pick up"
+        ),
         Command(template="drop", description="put down what you carry, 1 ahead", example="drop"),
         Command(
             template="toggle",

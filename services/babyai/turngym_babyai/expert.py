@@ -26,8 +26,8 @@ from turngym_babyai.commands import WORDS, offers
 from turngym_babyai.view import Cell, at, position
 from turngym_babyai.world import FORWARD, LEFT, NOTHING, PICKUP, RIGHT, World
 
-# A strict clause "open the red door" fails once another door is toggled. In minigrid 3.2.0 a mission of two strict clauses puts
-# the toggle that fulfils the first to the second as well, which fails at it: such a mission can't be accomplished by anyone.
+# A strict clause "open the red door" fails once another door is toggled. In minigrid 3.2.0 a mission of two strict clauses
+# puts the toggle that fulfils the first to the second as well, which fails at it: nobody can accomplish such a mission.
 _STRICT = "missions of two doors fail in minigrid itself at the toggle that opens the first one rightly"
 EXCLUDED = {
     "KeyInBox": "the only key is in a box, and minigrid's bot opens no boxes",

@@ -3,8 +3,8 @@
     make prove TASK=babyai                              # 10 seeds a level, minutes
     make prove TASK=babyai ARGS="--seeds 3 --levels GoTo,BossLevel"
 
-Prints each level that isn't solved every time, the share over all, and the excluded levels with their reason. Ends with status 1
-where the share is below 98 % in a set.
+Prints each layout that isn't solved, the share over all, and the excluded levels with their reason. Ends with status 1 where
+the share is below 98 % in a set.
 """
 
 import argparse

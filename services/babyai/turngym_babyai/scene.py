@@ -12,7 +12,7 @@ from turngym_babyai.world import World
 
 
 def door_state(door: Any) -> str:
-    """"open", "closed" or "locked"."""
+    """ "open", "closed" or "locked"."""
     if door.is_open:
         return "open"
     return "locked" if door.is_locked else "closed"

@@ -1,9 +1,9 @@
 """The tasks: a level and the seed of its layout, in three splits that share no layout.
 
 The list lies in ``tasks.tsv`` beside this file, made by :mod:`turngym_babyai.catalogue`: a list of thousands of missions with
-the expert's turns would take minutes to make anew. Ids are ``babyai/<split>/<index>``. Besides, ``babyai/item/<N>`` is item N of
-published results: level N % 40 of their list (``levels.PUBLISHED``) with seed N // 40. Items count as test tasks; the first
-1,000 of them share no layout with training or validation.
+the expert's turns would take minutes to make anew. Ids are ``babyai/<split>/<index>``. Besides, ``babyai/item/<N>`` is item N
+of published results: level N % 40 of their list (``levels.PUBLISHED``) with seed N // 40. Items count as test tasks; the
+first 1,000 of them share no layout with training or validation.
 """
 
 from dataclasses import dataclass
@@ -99,7 +99,9 @@ class BabyAITasks(TaskSet):
         """The task of that id, a published item's too. Raises KeyError."""
         folder, _, number = task_id.rpartition("/")
         kind = folder.removeprefix("babyai/")
-        if folder != f"babyai/{kind}" or not (number.isascii() and number.isdigit() and len(number) <= _DIGITS):
+        if folder != f"babyai/{kind}" or not (
+            number.isascii() and number.isdigit() and len(number) <= _DIGITS
+        ):
             raise KeyError(task_id)
         index = int(number)
         if str(index) != number:
