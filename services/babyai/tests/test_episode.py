@@ -62,7 +62,7 @@ def face(env: BabyAI, thing: Any) -> bool:
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_mission_in_order_is_rewarded_in_its_order_alone(open_level: Opener, reverse: bool) -> None:
     tried = 0
-    for env in ordered_missions(open_level, 30):
+    for env in ordered_missions(open_level, 14):
         game = env.world.game
         game.open_all_doors()
         instr = game.instrs
@@ -86,7 +86,7 @@ def test_a_mission_in_order_is_rewarded_in_its_order_alone(open_level: Opener, r
             assert env.world.verdict == "success"
             assert env.score > 0
         tried += 1
-    assert tried >= 8
+    assert tried >= 5
 
 
 def test_the_reward_is_minigrid_s_own(open_level: Opener) -> None:

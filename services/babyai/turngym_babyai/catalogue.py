@@ -21,6 +21,7 @@ from turngym_babyai.tasks import FILE, ITEMS, Task, size
 BASES: dict[Split, int] = {"test": 0, "validation": 1_000, "train": 10_000}
 SEEDS = {"test": 10, "validation": 5}
 TRAIN_SEEDS = {True: 100, False: 20}  # by whether the level has a single room
+_TURNS = 300  # of the expert, at most
 _TRIES = 2_000  # seeds that are looked at for a level and split, at most
 
 
@@ -53,7 +54,7 @@ def expert_turns(level: str, seed: int) -> int | None:
     """The number of turns in which the expert solves a task with the high-level actions, or None if it doesn't."""
     env = BabyAI(level, seed, BabyAIOptions(listing=False, memory=False, instructions="none"))
     try:
-        for turn in range(1, 1_025):
+        for turn in range(1, _TURNS + 1):
             stop = env.step(env.expert()).stop
             if stop is not None:
                 return turn if stop is StopReason.SUCCESS else None

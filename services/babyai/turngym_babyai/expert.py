@@ -17,6 +17,7 @@ from minigrid.utils.baby_ai_bot import (
     BabyAIBot,
     DisappearedBoxError,
     DropSubgoal,
+    ExploreSubgoal,
     GoNextToSubgoal,
     OpenSubgoal,
     PickupSubgoal,
@@ -37,7 +38,7 @@ EXCLUDED = {
 
 # How the bot fails: its own assertions, and what comes of paths and things that aren't there.
 _LOST = (AssertionError, DisappearedBoxError, AttributeError, IndexError, TypeError)
-_SEARCHES = 400  # per plan; a bot that needs more runs in a circle
+_SEARCHES = 60  # and changes of mind per plan; a dozen are usual, and a bot that needs more runs in a circle
 _MOVES = (LEFT, RIGHT, FORWARD)
 
 
@@ -62,10 +63,60 @@ class Bot(BabyAIBot):  # type: ignore[misc]
     def plan(self, done: int | None = None) -> int:
         """The next of minigrid's actions after ``done`` was carried out; NOTHING where the bot thinks that it is through.
 
-        Raises one of :data:`_LOST`.
+        The original's loop, but for exploring, where it may run in a circle between a locked door and a key that it doesn't
+        know of. Raises one of :data:`_LOST`.
         """
         self.searches = 0
-        return int(self.replan(done))
+        self._process_obs()
+        self._check_erroneous_box_opening(done)
+        for goal in self.stack:
+            goal.update_agent_attributes()
+        if self.stack:
+            self.stack[-1].replan_after_action(done)
+        while self.stack and self.stack[-1].is_exploratory():
+            self.stack.pop()
+        action = None
+        while self.stack and action is None:
+            self._count()
+            goal = self.stack[-1]
+            action = self._explore() if isinstance(goal, ExploreSubgoal) else goal.replan_before_action()
+        self._remember_current_state()
+        return NOTHING if action is None else int(action)
+
+    def _explore(self) -> None:
+        """Plan to go to the nearest place that was not seen or, where all that can be reached was, to open the nearest door
+        that can be opened: one that isn't locked before one whose key is known."""
+        _, unseen, _ = self._shortest_path(
+            lambda cell, _: cell not in self.world.seen, try_with_blockers=True
+        )
+        if unseen is not None:
+            self.stack.append(GoNextToSubgoal(self, unseen, reason="Explore"))
+            return
+        carried = self.world.game.carrying
+        keys = {thing.color for thing in self.world.known() if thing.type == "key"}
+        if carried is not None and carried.type == "key":
+            keys.add(carried.color)
+        for locked in (False, True):
+            _, place, _ = self._shortest_path(
+                lambda _, thing, locked=locked: (
+                    thing is not None
+                    and thing.type == "door"
+                    and not thing.is_open
+                    and thing.is_locked == locked
+                    and (not locked or thing.color in keys)
+                ),
+                try_with_blockers=True,
+            )
+            if place is not None:
+                door = at(self.world.game, place)
+                held = (
+                    locked and carried is not None and carried.type == "key" and carried.color == door.color
+                )
+                self.stack.pop()
+                self.stack.append(OpenSubgoal(self, reason="KeepKey" if held else None))
+                self.stack.append(GoNextToSubgoal(self, door, reason="Open"))
+                return
+        raise AssertionError("nothing is left to explore")
 
     def destination(self) -> tuple[Any, Cell] | None:
         """The thing (None for a bare place) and the place that the bot is on its way to, or None if it isn't."""
@@ -149,10 +200,13 @@ class Bot(BabyAIBot):  # type: ignore[misc]
         return None, None, forerunners
 
     def _shortest_path(self, *args: Any, **kwargs: Any) -> Any:
+        self._count()
+        return super()._shortest_path(*args, **kwargs)
+
+    def _count(self) -> None:
         self.searches += 1
         if self.searches > _SEARCHES:
             raise _Circling
-        return super()._shortest_path(*args, **kwargs)
 
 
 def _stops(thing: Any, ignore_blockers: bool) -> bool:

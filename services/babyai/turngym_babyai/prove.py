@@ -19,7 +19,7 @@ from turngym_babyai.levels import levels
 
 SETS = ("high-level", "primitive")
 BAR = 0.98
-_TURNS = 1_024
+_TURNS = 1_000
 Trial = tuple[str, str, int]
 
 
