@@ -20,7 +20,7 @@ from turngym_babyai.tasks import FILE, ITEMS, Task, size
 
 BASES: dict[Split, int] = {"test": 0, "validation": 1_000, "train": 10_000}
 SEEDS = {"test": 10, "validation": 5}
-TRAIN_SEEDS = {True: 100, False: 20}  # by whether the level has a single room
+TRAIN_SEEDS = {True: 100, False: 10}  # by whether the level has a single room
 _TURNS = 300  # of the expert, at most
 _TRIES = 2_000  # seeds that are looked at for a level and split, at most
 
@@ -44,28 +44,29 @@ def drawn(split: Split, level: str, barred: set[str]) -> Iterator[Task]:
         dispose(game)
         if mark in barred:
             continue
-        yield Task(split, level, seed, mark, shape["rooms"], shape["things"], None, mission)
+        yield Task(split, level, seed, mark, shape["rooms"], shape["things"], None, None, mission)
         found += 1
         if found == SEEDS.get(split, TRAIN_SEEDS[shape["rooms"] == 1]):
             return
 
 
-def expert_turns(level: str, seed: int) -> int | None:
-    """The number of turns in which the expert solves a task with the high-level actions, or None if it doesn't."""
+def expert_effort(level: str, seed: int) -> tuple[int, int] | None:
+    """The turns in which the expert solves a task with the high-level actions, and minigrid's steps; None if it doesn't."""
     env = BabyAI(level, seed, BabyAIOptions(listing=False, memory=False, instructions="none"))
     try:
         for turn in range(1, _TURNS + 1):
             stop = env.step(env.expert()).stop
             if stop is not None:
-                return turn if stop is StopReason.SUCCESS else None
+                return (turn, len(env.world.log)) if stop is StopReason.SUCCESS else None
         return None
     finally:
         env.close()
 
 
 def solved(task: Task) -> Task:
-    """The task with the expert's turns."""
-    return replace(task, turns=expert_turns(task.level, task.seed))
+    """The task with the expert's turns and steps."""
+    turns, steps = expert_effort(task.level, task.seed) or (None, None)
+    return replace(task, turns=turns, steps=steps)
 
 
 def all_tasks(names: Sequence[str]) -> list[Task]:

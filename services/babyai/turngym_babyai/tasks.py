@@ -22,9 +22,10 @@ _DIGITS = 9  # of a number in an id
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A line of the list. ``fingerprint`` is a hash of the layout; ``turns`` the high-level expert's, None where it fails.
+    """A line of the list. ``fingerprint`` is a hash of the layout; ``things`` counts doors, keys, balls and boxes.
 
-    ``things`` counts doors, keys, balls and boxes.
+    ``turns`` is how many the high-level expert takes, ``steps`` how many of minigrid's steps these come to; both are None
+    where it fails.
     """
 
     split: Split
@@ -34,12 +35,13 @@ class Task:
     rooms: int
     things: int
     turns: int | None
+    steps: int | None
     mission: str
 
     def line(self) -> str:
         """The task as it is written in the list."""
-        turns = "-" if self.turns is None else str(self.turns)
-        fields = (self.split, self.level, self.seed, self.fingerprint, self.rooms, self.things, turns)
+        effort = ("-" if count is None else count for count in (self.turns, self.steps))
+        fields = (self.split, self.level, self.seed, self.fingerprint, self.rooms, self.things, *effort)
         return "\t".join((*map(str, fields), self.mission)) + "\n"
 
 
@@ -59,7 +61,7 @@ def tasks() -> dict[Split, list[Task]]:
     """The list, by split."""
     found: dict[Split, list[Task]] = {split: [] for split in SPLITS}  # type: ignore[misc]
     for line in _text().splitlines():
-        split, level, seed, fingerprint, rooms, things, turns, mission = line.split("\t")
+        split, level, seed, fingerprint, rooms, things, turns, steps, mission = line.split("\t")
         found[split].append(  # type: ignore[index]
             Task(
                 split,  # type: ignore[arg-type]
@@ -69,6 +71,7 @@ def tasks() -> dict[Split, list[Task]]:
                 int(rooms),
                 int(things),
                 None if turns == "-" else int(turns),
+                None if steps == "-" else int(steps),
                 mission,
             )
         )
@@ -83,14 +86,14 @@ class BabyAITasks(TaskSet):
         return len(tasks()[split])
 
     def at(self, split: Split, index: int) -> TaskInfo:
-        """The task at ``index``. ``info``: level, its place among all (``level_number``), seed, rooms, things in the world,
-        and the high-level expert's number of turns, where it solves the task."""
+        """The task at ``index``. ``info``: level, its place among all (``level_number``), seed, rooms, things in the world;
+        where the high-level expert solves the task, ``expert_turns`` and minigrid's steps in them, ``expert_steps``."""
         if index < 0:
             raise IndexError(index)
         task = tasks()[split][index]
         info = _info(task.level, task.seed) | {"rooms": task.rooms, "things": task.things}
-        if task.turns is not None:
-            info["expert_turns"] = task.turns
+        if task.turns is not None and task.steps is not None:
+            info |= {"expert_turns": task.turns, "expert_steps": task.steps}
         return TaskInfo(
             task_id=f"babyai/{split}/{index}", split=split, index=index, goal=task.mission, info=info
         )
