@@ -78,6 +78,10 @@ help:  ## this text
 #:   make collect TASK=textcraft                                POLICY=expert RATE=0.6 SPLIT=train N=1000 SEED=0
 #:   make collect TASK=textcraft POLICY=novice N=5000 OUT=novice.jsonl    OUT is runs/data/TASK-POLICY.jsonl by default
 #:
+#: Figures of a service that take minutes (ARGS=--help says more):
+#:   make prove TASK=babyai                                     the expert on every level
+#:   make bench TASK=babyai                                     CPU per step
+#:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
 .PHONY: services-env trainer-env
@@ -122,7 +126,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose bench
+.PHONY: lint test test-train test-compose prove bench
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
@@ -139,8 +143,12 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-bench: services-env  ## CPU per step, beside a bare route in the same run
-	@$(SERVICES)/python bench/step.py $(ARGS)
+prove: services-env  ## play every task's expert, with the figures of the README: TASK=babyai
+	$(check_task)
+	@exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
+
+bench: services-env  ## CPU per step beside a bare route in the same run; a service's own figures: TASK=babyai
+	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
 
 .PHONY: up down docker
 docker:
