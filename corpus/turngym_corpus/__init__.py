@@ -1,0 +1,1 @@
+"""Passages, questions and passage vectors that ship with TurnGym."""
