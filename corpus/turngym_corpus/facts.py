@@ -84,7 +84,7 @@ def build_world(dictionary: Path, keep: Callable[[str], bool] = lambda group: Tr
     :param dictionary: the folder of WordNet's ``data.noun``.
     :param keep: which of the groups factbook codes (``factbook/fr``) and others (``wordnet``, ``elements``, ``places``) to read.
     """
-    book = [country for country in countries() if keep(f"factbook/{country.code}")]
+    book = list(countries(lambda code: keep(f"factbook/{code}")))
     named = list(named_things(dictionary)) if keep("wordnet") else []
     every_element = list(elements()) if keep("elements") else []
     kept_cities, kept_airports = _places() if keep("places") else ([], [])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 MAX_WORDS = 100  # of a passage's text, as in the Wikipedia dump of Search-R1
 
 _BREAK = re.compile(r"<(?:br|p|/p|li)\b[^>]*>")
+_PLAIN = re.compile(r"[\w(.$%][\w().,$%/-]*(?: [\w($%-][\w().,$%/-]*)*")  # most texts need nothing done
 _TAG = re.compile(r"<[^>]+>")
 _SPACE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"(?<=[.;!?])\s+")
@@ -34,6 +35,8 @@ class Passage:
 
 def clean(markup: str) -> str:
     """A source's HTML as one line of plain text: no tags, no entities, line breaks as "; "."""
+    if _PLAIN.fullmatch(markup):
+        return markup
     text = _TAG.sub("", _BREAK.sub("; ", html.unescape(markup)))
     text = _SPACE.sub(" ", text.replace("“", '"').replace("”", '"').replace("’", "'"))
     text = re.sub(r"(?:; )*; ", "; ", text).strip(" ;")

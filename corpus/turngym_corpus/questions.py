@@ -59,33 +59,35 @@ def is_sound(candidate: Candidate) -> bool:
     )
 
 
-def make_questions(world: World, is_found: Callable[[Passage], bool] = lambda passage: True) -> list[Question]:
+def make_questions(
+    world: World, findable: Callable[[list[Passage]], set[str]] = lambda passages: {p.id for p in passages}
+) -> list[Question]:
     """The questions that ship, ordered by split and kind.
 
-    :param is_found: whether a search for a passage's title finds it; a question with a gold passage that isn't found is left out.
+    :param findable: of these passages, the ids of those that a search for their title finds; a question that needs another
+        one is left out.
     """
     split_of = _splits(world)
-    found: dict[str, bool] = {}
-    pools: dict[tuple[Split, Kind], list[Candidate]] = defaultdict(list)
     answers: dict[str, set[str]] = defaultdict(set)
-    sound: list[Candidate] = []
-    for candidate in _candidates(world):
-        if is_sound(candidate):
-            answers[normalise(candidate.question)].add(normalise(candidate.answers[0]))
-            sound.append(candidate)
+    sound = [candidate for candidate in _candidates(world) if is_sound(candidate)]
+    for candidate in sound:
+        answers[normalise(candidate.question)].add(normalise(candidate.answers[0]))
+    placed: list[tuple[Split, Candidate]] = []
     for candidate in sound:
         splits = {split_of(key) for key in candidate.through | {candidate.entity}}
-        if len(splits) > 1 or len(answers[normalise(candidate.question)]) > 1:
-            continue
-        for passage in candidate.gold:
-            if passage.id not in found:
-                found[passage.id] = is_found(passage)
-        if all(found[passage.id] for passage in candidate.gold):
-            pools[splits.pop(), candidate.kind].append(candidate)
+        if len(splits) == 1 and len(answers[normalise(candidate.question)]) == 1:
+            placed.append((splits.pop(), candidate))
+    needed = {passage.id: passage for _, candidate in placed for passage in candidate.gold}
+    found = findable(list(needed.values()))
+    pools: dict[tuple[Split, Kind], list[Candidate]] = defaultdict(list)
+    for split, candidate in placed:
+        if all(passage.id in found for passage in candidate.gold):
+            pools[split, candidate.kind].append(candidate)
     questions = []
     for split in SPLITS:
         for kind in KINDS:
-            chosen = _choose(pools[split, kind], round(QUOTAS[kind] * SHARES[split]), Random(f"{_SEED}{split}{kind}"))
+            quota = round(QUOTAS[kind] * SHARES[split])
+            chosen = _choose(pools[split, kind], quota, Random(f"{_SEED}{split}{kind}"))
             questions += [_question(candidate, split, number) for number, candidate in enumerate(chosen)]
     return questions
 

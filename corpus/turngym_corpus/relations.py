@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 Answers = tuple[str, ...]
 Reader = Callable[[str], Answers]
@@ -86,21 +87,21 @@ def metres(text: str) -> Answers:
 
 def amount(*units: str) -> Reader:
     """A reader of a number with a unit; the first is the factbook's, the others other ways to write it."""
+    return partial(_amount, units)
 
-    def read(text: str) -> Answers:
-        found = _NUMBER.match(text)
-        if not found or found["number"].strip("0,.$-") == "":
-            return ()
-        number, rest = found["number"].rstrip(",."), found["rest"].lstrip()
-        if re.match(r"(?:million|billion|trillion)\b", rest):
-            number += f" {rest.split()[0]}"
-            rest = rest.partition(" ")[2]
-        if units and not rest.lstrip(" %").startswith(units[0].lstrip("%")):
-            return ()
-        join = "" if units and units[0].startswith("%") else " "
-        return aliases(*(f"{number}{join}{unit}" for unit in units), number)
 
-    return read
+def _amount(units: tuple[str, ...], text: str) -> Answers:
+    found = _NUMBER.match(text)
+    if not found or found["number"].strip("0,.$-") == "":
+        return ()
+    number, rest = found["number"].rstrip(",."), found["rest"].lstrip()
+    if re.match(r"(?:million|billion|trillion)\b", rest):
+        number += f" {rest.split()[0]}"
+        rest = rest.partition(" ")[2]
+    if units and not rest.startswith(units[0]):
+        return ()
+    join = "" if units and units[0].startswith("%") else " "
+    return aliases(*(f"{number}{join}{unit}" for unit in units), number)
 
 
 def currency(text: str) -> Answers:
@@ -213,7 +214,7 @@ RELATIONS: tuple[Relation, ...] = (
              ("What is the capital of {x}?", "Which city is the capital of {x}?", "Name the capital city of {x}."),
              last=True, identifies="the country whose capital is {answer}"),
     Relation("currency", "Exchange rates", "Currency", currency,
-             ("What is the currency of {x}?", "What currency is used in {x}?", "Which money is exchanged in {x}?"), last=True),
+             ("What is the currency of {x}?", "Which currency is used in {x}?"), last=True),
     Relation("highest_point", "Elevation", "highest point", summit,
              ("What is the highest point of {x}?", "Which summit is the highest point in {x}?"),
              last=True, identifies="the country whose highest point is {answer}"),
@@ -223,11 +224,11 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("mean_elevation", "Elevation", "mean elevation", amount("m", "meters", "metres"),
              ("What is the mean elevation of {x}?",), last=True),
     Relation("area", "Area", "total", amount(*_SQ_KM),
-             ("What is the total area of {x}?", "How large is the area of {x} in square kilometers?"), last=True),
+             ("What is the total area of {x}?", "What is the area, in square kilometers, of {x}?"), last=True),
     Relation("coastline", "Coastline", "", amount(*_KM),
              ("How long is the coastline of {x}?", "What is the length of the coastline of {x}?"), last=True),
     Relation("borders", "Land boundaries", "total", amount(*_KM),
-             ("What is the total length of the land boundaries of {x}?", "How long are the land borders of {x} altogether?"), last=True),
+             ("What is the total length of the land boundaries of {x}?", "How long altogether are the land borders of {x}?"), last=True),
     Relation("population", "Population", "total", amount(),
              ("What is the total population of {x}?", "How many people live in {x}?"), last=True),
     Relation("median_age", "Median age", "total", amount(*_YEARS), ("What is the median age in {x}?",), last=True),
@@ -253,9 +254,9 @@ RELATIONS: tuple[Relation, ...] = (
              last=True, identifies="the country whose internet country code is {answer}"),
     Relation("aircraft_prefix", "Civil aircraft registration country code prefix", "", code,
              ("What is the civil aircraft registration prefix of {x}?",), last=True,
-             identifies="the country whose civil aircraft registration prefix is {answer}"),
+             identifies="the country whose civil aircraft registration prefix is \"{answer}\""),
     Relation("anthem", "National anthem(s)", "title", anthem,
-             ("What is the title of the national anthem of {x}?", "What is the national anthem of {x} called?"),
+             ("What is the title of the national anthem of {x}?", "What is the name of the national anthem of {x}?"),
              last=True, identifies="the country whose national anthem is \"{answer}\""),
     Relation("anthem_words", "National anthem(s)", "lyrics/music", lyricist,
              ("Who wrote the lyrics of the national anthem of {x}?",), last=True),
@@ -265,14 +266,14 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("head_of_government", "Executive branch", "head of government", person_in_office,
              ("Who is the head of government of {x}?",), last=True),
     Relation("legislature", "Legislative branch", "legislature name", plain_name,
-             ("What is the legislature of {x} called?",), last=True),
+             ("What is the name of the legislature of {x}?",), last=True),
     Relation("independence", "Independence", "", date,
-             ("On what date did {x} become independent?", "When did {x} gain independence?"), last=True),
+             ("What is the date of independence of {x}?", "What is the day, month and year of independence of {x}?"), last=True),
     Relation("freed_from", "Independence", "", freed_from, ("From which country did {x} gain independence?",)),
     Relation("long_form", "Country name", "conventional long form", plain_name,
              ("What is the conventional long form of the name of {x}?",)),
     Relation("former_name", "Country name", "former", former_name,
-             ("What was {x} formerly called?", "What is the former name of {x}?"), last=True),
+             ("What is the former name of {x}?",), last=True),
     Relation("local_name", "Country name", "local short form", plain_name,
              ("What is {x} called in its own language, in short form?",)),
     Relation("demonym", "Nationality", "noun", demonym, ("What do you call someone who comes from {x}?",)),
@@ -281,7 +282,7 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("export_good", "Exports - commodities", "", first_listed, ("What is the top export commodity of {x}?",)),
     Relation("import_good", "Imports - commodities", "", first_listed, ("What is the top import commodity of {x}?",)),
     Relation("crop", "Agricultural products", "", first_listed, ("Which agricultural product is the most important one of {x}?",)),
-    Relation("space_agency", "Space agency/agencies", "", agency, ("What is the space agency of {x} called?",), last=True),
+    Relation("space_agency", "Space agency/agencies", "", agency, ("What is the name of the space agency of {x}?",), last=True),
 )  # fmt: skip
 
 MEASURES: dict[str, tuple[str, str]] = {

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from turngym_corpus.encoder import DIMENSIONS, WEIGHTS_SHA256, MiniLM
+from turngym_corpus.passages import Passage
 
 _CHUNK = 256  # texts between two writes of the cache
 _RECORD = np.dtype([("key", "V32"), ("vector", "<f4", (DIMENSIONS,))])
@@ -61,3 +62,34 @@ def quantise(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
     """Each row scaled so that its largest component is ±127, and rounded."""
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     return np.rint(vectors * (127 / largest)).astype(np.int8)
+
+
+def found_by_title(
+    wanted: Sequence[Passage], passages: Sequence[Passage], vectors: NDArray[np.int8], cache: Path, k: int = 3
+) -> set[str]:
+    """Ids of those passages that a search for their own title finds among the first ``k``.
+
+    :param passages: the whole corpus, in the order of its ``vectors``.
+    """
+    rows = {passage.id: row for row, passage in enumerate(passages)}
+    queries = encode_cached([passage.title for passage in wanted], cache)
+    found = nearest(queries, unit_rows(vectors), k)
+    return {passage.id for passage, near in zip(wanted, found, strict=True) if rows[passage.id] in near}
+
+
+def unit_rows(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+    """int8 vectors as float32 rows of length 1."""
+    rows = vectors.astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def nearest(queries: NDArray[np.float32], rows: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """The ``k`` rows with the greatest inner product for each query, best first: shape (queries, k)."""
+    found = np.empty((len(queries), k), np.int64)
+    for begin in range(0, len(queries), 256):
+        scores = queries[begin : begin + 256] @ rows.T
+        best = np.argpartition(-scores, k, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
+        found[begin : begin + 256] = np.take_along_axis(best, order, axis=1)
+    return found

