@@ -85,7 +85,9 @@ def test_what_two_countries_border_stands_in_both_gold_passages(
     for question in every_question:
         if question.template == "borders_both":
             for id in question.gold:
-                assert f" {normalise(question.answers[0])} " in f" {normalise(by_id[id].contents)} ", question.id
+                assert f" {normalise(question.answers[0])} " in f" {normalise(by_id[id].contents)} ", (
+                    question.id
+                )
 
 
 def test_no_question_is_asked_twice(every_question: list[Question]) -> None:
@@ -134,7 +136,9 @@ def test_guessing_the_most_common_answer_is_worth_little(
 
 
 def test_questions_come_by_split() -> None:
-    assert [question for split in SPLITS for question in turngym_corpus.questions(split)] == turngym_corpus.questions()
+    assert [
+        question for split in SPLITS for question in turngym_corpus.questions(split)
+    ] == turngym_corpus.questions()
     with pytest.raises(ValueError, match="no split 'dev'; there are: train, validation, test"):
         turngym_corpus.questions("dev")  # type: ignore[arg-type]
 
@@ -155,7 +159,9 @@ def test_damaged_data_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(CorpusError, match=f"can't read the corpus's {name} .*install turngym-corpus anew"):
         reading._content(name, "")
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(CorpusError, match=f"the corpus's {name} has sha256 [0-9a-f]{{64}}, and its manifest says 00"):
+    with pytest.raises(
+        CorpusError, match=f"the corpus's {name} has sha256 [0-9a-f]{{64}}, and its manifest says 00"
+    ):
         reading._content(name, "00")
 
 

@@ -75,7 +75,9 @@ def test_the_shipped_vectors_are_this_encoders(encoder: MiniLM) -> None:
 def test_vectors_equal_the_reference_implementations(encoder: MiniLM) -> None:
     """On 200 passages of every length, beside transformers in float32 with the model card's mean pooling."""
     if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
-        pytest.skip("torch and transformers aren't installed; the reference is theirs: make trainer-env has both")
+        pytest.skip(
+            "torch and transformers aren't installed; the reference is theirs: make trainer-env has both"
+        )
     import torch
     from transformers import AutoModel, AutoTokenizer
 

@@ -51,7 +51,10 @@ def test_an_amount_may_be_written_with_and_without_its_unit() -> None:
     assert relations.amount("km")("12 nm") == ()
     assert relations.amount()("$1.29 trillion (2023 est.)") == ("$1.29 trillion",)
     assert relations.amount()("68,512,806 (2025 est.)") == ("68,512,806",)
-    assert relations.amount("% of population", " percent")("87% of population (2023 est.)")[0] == "87% of population"
+    assert (
+        relations.amount("% of population", " percent")("87% of population (2023 est.)")[0]
+        == "87% of population"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,9 @@ def test_a_country_has_its_article_in_a_sentence(name: str, phrase: str) -> None
 
 def test_patterns_have_one_place_for_the_country() -> None:
     for relation in relations.RELATIONS:
-        assert all(pattern.count("{x}") == 1 and pattern[-1] in "?." for pattern in relation.ask), relation.name
+        assert all(pattern.count("{x}") == 1 and pattern[-1] in "?." for pattern in relation.ask), (
+            relation.name
+        )
         assert relation.identifies.count("{answer}") == bool(relation.identifies), relation.name
     assert set(relations.MEASURES) <= {relation.name for relation in relations.RELATIONS}
 
@@ -130,7 +135,11 @@ def test_a_long_text_is_cut_at_sentences_and_loses_nothing() -> None:
 
 
 def test_of_two_passages_with_one_title_the_first_stays() -> None:
-    passages = [Passage("a", "Mount Cook", "x"), Passage("b", "Mount  cook!", "y"), Passage("a", "Other", "z")]
+    passages = [
+        Passage("a", "Mount Cook", "x"),
+        Passage("b", "Mount  cook!", "y"),
+        Passage("a", "Other", "z"),
+    ]
     assert [passage.text for passage in unique_titles(passages)] == ["x"]
 
 

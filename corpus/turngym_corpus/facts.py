@@ -18,10 +18,16 @@ from turngym_corpus.sources.places import Airport, City, airports, cities, iso_b
 from turngym_corpus.sources.wordnet import Named, named_things
 
 _BIG_CITY = 300_000  # inhabitants; smaller ones have a passage where a kept airport serves them
-_AIRPORT_CITY = 100_000  # inhabitants; smaller ones' airports have a passage where the name doesn't tell the city
+_AIRPORT_CITY = (
+    100_000  # inhabitants; smaller ones' airports have a passage where the name doesn't tell the city
+)
 _NEIGHBOUR = re.compile(r"^(?P<name>.+?)\s+(?P<km>[\d,.]+) km")
 _SHORT_NAMES = {"UK": "United Kingdom", "US": "United States", "DRC": "Democratic Republic of the Congo"}
-_DISCOVERED_IN = {"England": "United Kingdom", "Scotland": "United Kingdom", "Great Britain": "United Kingdom"}
+_DISCOVERED_IN = {
+    "England": "United Kingdom",
+    "Scotland": "United Kingdom",
+    "Great Britain": "United Kingdom",
+}
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,8 @@ def _places() -> tuple[list[City], list[Airport]]:
     served = [
         airport
         for airport in airports(known)
-        if airport.city.population >= _AIRPORT_CITY or airport.city.name.casefold() not in airport.name.casefold()
+        if airport.city.population >= _AIRPORT_CITY
+        or airport.city.name.casefold() not in airport.name.casefold()
     ]
     keys = {airport.city.key for airport in served}
     return [city for city in every if city.population >= _BIG_CITY or city.key in keys], served
@@ -140,7 +147,11 @@ def _neighbours(country: Country, states: dict[str, Country]) -> list[Neighbour]
     text = re.sub(r"\([^)]*\)", "", country.value("Land boundaries", "border countries"))
     for part in filter(None, (part.strip() for part in text.split(";"))):
         match = _NEIGHBOUR.match(part)
-        name = _SHORT_NAMES.get(match["name"].strip(), match["name"].strip()).removeprefix("The ") if match else ""
+        name = (
+            _SHORT_NAMES.get(match["name"].strip(), match["name"].strip()).removeprefix("The ")
+            if match
+            else ""
+        )
         if match is None or name not in states:
             return []
         found.append(Neighbour(name, float(match["km"].replace(",", ""))))
@@ -190,23 +201,39 @@ def _direct(world: World) -> Iterator[Reference]:
             count = Counter(fold(fact.answers[0]).casefold() for fact in every.values())
             for name, fact in every.items():
                 if count[fold(fact.answers[0]).casefold()] == 1:
-                    yield _reference(relation.identifies.format(answer=fact.answers[0]), name, (fact.passage,), relation.name, f"country/{name}")
+                    yield _reference(
+                        relation.identifies.format(answer=fact.answers[0]),
+                        name,
+                        (fact.passage,),
+                        relation.name,
+                        f"country/{name}",
+                    )
     for element in world.elements:
         country = _DISCOVERED_IN.get(element.location, element.location)
         if country in world.countries and "Discovery" in element.passages:
             phrase = f"the country where the element {element.name.lower()} was discovered"
             if country == element.location:
-                yield _reference(phrase, country, (element.passages["Discovery"],), "element", f"element/{element.name}")
+                yield _reference(
+                    phrase, country, (element.passages["Discovery"],), "element", f"element/{element.name}"
+                )
     same_name = Counter(city.name.casefold() for city in world.cities)
     for city in world.cities:
         if city.key in world.city_country and same_name[city.name.casefold()] == 1:
             country = world.city_country[city.key]
-            yield _reference(f"the country where the city of {city.name} lies", country, (city.passage,), "city", f"country/{country}")
+            yield _reference(
+                f"the country where the city of {city.name} lies",
+                country,
+                (city.passage,),
+                "city",
+                f"country/{country}",
+            )
     for airport in world.airports:
         if airport.city.key in world.city_country and same_name[airport.city.name.casefold()] == 1:
             country = world.city_country[airport.city.key]
             phrase = f"the country whose city is served by {airport.name}"
-            yield _reference(phrase, country, (airport.passage, airport.city.passage), "airport", f"country/{country}")
+            yield _reference(
+                phrase, country, (airport.passage, airport.city.passage), "airport", f"country/{country}"
+            )
     for person in world.people:
         country = home_country(world, person) or ""
         if country:
@@ -225,6 +252,11 @@ def home_country(world: World, person: Named) -> str | None:
         return None
     for length in (2, 1):
         country = world.nationality.get(" ".join(words[:length]))
-        if country and len(words) > length and words[length][0].islower() and words[length] not in ("and", "or"):
+        if (
+            country
+            and len(words) > length
+            and words[length][0].islower()
+            and words[length] not in ("and", "or")
+        ):
             return country
     return None

@@ -20,7 +20,13 @@ from turngym_corpus.reading import KINDS, SPLITS, Kind, Question, Split
 from turngym_corpus.relations import MEASURES, RELATIONS, Answers, aliases, with_article
 
 SHARES: dict[Split, float] = {"train": 0.7, "validation": 0.1, "test": 0.2}
-QUOTAS: dict[Kind, int] = {"one_hop": 5000, "two_hop": 2000, "three_hop": 1400, "comparison": 1100, "intersection": 500}
+QUOTAS: dict[Kind, int] = {
+    "one_hop": 5000,
+    "two_hop": 2000,
+    "three_hop": 1400,
+    "comparison": 1100,
+    "intersection": 500,
+}
 MOST_COMMON = 0.019  # the greatest share of one answer among the questions of a kind in a split
 T = TypeVar("T")
 _SEED = 20261130
@@ -165,8 +171,12 @@ def _candidates(world: World) -> Iterator[Candidate]:
     yield from _intersections(world)
 
 
-def _one_hop(question: str, answers: Answers, passage: Passage, template: str, entity: str, *through: str) -> Candidate:
-    return Candidate("one_hop", question, answers, (passage,), template, entity, frozenset({entity, *through}))
+def _one_hop(
+    question: str, answers: Answers, passage: Passage, template: str, entity: str, *through: str
+) -> Candidate:
+    return Candidate(
+        "one_hop", question, answers, (passage,), template, entity, frozenset({entity, *through})
+    )
 
 
 def _about_countries(world: World) -> Iterator[Candidate]:
@@ -181,15 +191,43 @@ def _about_elements(world: World) -> Iterator[Candidate]:
     for element in world.elements:
         name, key = element.name.lower(), f"element/{element.name}"
         about, discovery = element.passages[""], element.passages.get("Discovery")
-        yield _one_hop(f"What is the chemical symbol of {name}?", (element.symbol,), about, "element_symbol", key)
-        yield _one_hop(f"What is the atomic number of {name}?", (str(element.number),), about, "element_number", key)
-        yield _one_hop(f"What is the atomic weight of {name}?", (f"{element.weight:g}",), about, "element_weight", key)
+        yield _one_hop(
+            f"What is the chemical symbol of {name}?", (element.symbol,), about, "element_symbol", key
+        )
+        yield _one_hop(
+            f"What is the atomic number of {name}?", (str(element.number),), about, "element_number", key
+        )
+        yield _one_hop(
+            f"What is the atomic weight of {name}?", (f"{element.weight:g}",), about, "element_weight", key
+        )
         if discovery and element.year:
-            yield _one_hop(f"In which year was the element {name} discovered?", (str(element.year),), discovery, "element_year", key)
+            yield _one_hop(
+                f"In which year was the element {name} discovered?",
+                (str(element.year),),
+                discovery,
+                "element_year",
+                key,
+            )
         if discovery and element.location and "/" not in element.location:
-            yield _one_hop(f"In which country was the element {name} discovered?", (element.location,), discovery, "element_country", key)
-        if discovery and re.fullmatch(r"[A-Z][\w.]*(?: [\w.-]+)+", element.discoverers) and "ancients" not in element.discoverers:
-            yield _one_hop(f"Who discovered the element {name}?", aliases(element.discoverers), discovery, "element_discoverer", key)
+            yield _one_hop(
+                f"In which country was the element {name} discovered?",
+                (element.location,),
+                discovery,
+                "element_country",
+                key,
+            )
+        if (
+            discovery
+            and re.fullmatch(r"[A-Z][\w.]*(?: [\w.-]+)+", element.discoverers)
+            and "ancients" not in element.discoverers
+        ):
+            yield _one_hop(
+                f"Who discovered the element {name}?",
+                aliases(element.discoverers),
+                discovery,
+                "element_discoverer",
+                key,
+            )
 
 
 def _about_people(world: World) -> Iterator[Candidate]:
@@ -197,13 +235,23 @@ def _about_people(world: World) -> Iterator[Candidate]:
         name, key = person.passage.title, f"person/{person.passage.id}"
         rng = Random(f"{_SEED}{key}")
         if person.born and " " in name:
-            born = rng.choice(("In which year was {x} born?", "What is the year of birth of {x}?", "When was {x} born?"))
-            died = rng.choice(("In which year did {x} die?", "What is the year of death of {x}?", "When did {x} die?"))
+            born = rng.choice(
+                ("In which year was {x} born?", "What is the year of birth of {x}?", "When was {x} born?")
+            )
+            died = rng.choice(
+                ("In which year did {x} die?", "What is the year of death of {x}?", "When did {x} die?")
+            )
             yield _one_hop(born.format(x=name), (person.born,), person.passage, "person_born", key)
             yield _one_hop(died.format(x=name), (person.died,), person.passage, "person_died", key)
         what = re.split(r";|\(", person.gloss)[0].strip(" ,.")
-        if len(what.split()) >= 7 and re.match(r"(?!A |An |The |One )[A-Z]", what) and home_country(world, person):
-            yield _one_hop(f"Who was the {what}?", aliases(name, *person.names), person.passage, "person_who", key)
+        if (
+            len(what.split()) >= 7
+            and re.match(r"(?!A |An |The |One )[A-Z]", what)
+            and home_country(world, person)
+        ):
+            yield _one_hop(
+                f"Who was the {what}?", aliases(name, *person.names), person.passage, "person_who", key
+            )
 
 
 def _about_places(world: World) -> Iterator[Candidate]:
@@ -211,14 +259,32 @@ def _about_places(world: World) -> Iterator[Candidate]:
         if city.key in world.city_country:
             key = f"country/{world.city_country[city.key]}"
             names = aliases(city.country_name, world.city_country[city.key])
-            yield _one_hop(f"In which country does the city of {city.name} lie?", names, city.passage, "city_country", key)
+            yield _one_hop(
+                f"In which country does the city of {city.name} lie?",
+                names,
+                city.passage,
+                "city_country",
+                key,
+            )
             yield _one_hop(f"What is the population of the city of {city.name}, {city.country_name}?",
                            aliases(f"{city.population:,}"), city.passage, "city_population", key)  # fmt: skip
     for airport in world.airports:
         if airport.city.key in world.city_country:
             key = f"country/{world.city_country[airport.city.key]}"
-            yield _one_hop(f"Which city is served by {airport.name}?", aliases(airport.city.name), airport.passage, "airport_city", key)
-            yield _one_hop(f"What is the IATA code of {airport.name}?", (airport.iata,), airport.passage, "airport_code", key)
+            yield _one_hop(
+                f"Which city is served by {airport.name}?",
+                aliases(airport.city.name),
+                airport.passage,
+                "airport_city",
+                key,
+            )
+            yield _one_hop(
+                f"What is the IATA code of {airport.name}?",
+                (airport.iata,),
+                airport.passage,
+                "airport_code",
+                key,
+            )
 
 
 def _chains(world: World) -> Iterator[Candidate]:
@@ -229,7 +295,11 @@ def _chains(world: World) -> Iterator[Candidate]:
             continue
         kind: Kind = "two_hop" if hops == 2 else "three_hop"
         rng = Random(f"{_SEED}{reference.phrase}")
-        facts = [f for f in world.facts[reference.country].values() if f.relation.last and f.relation.name != reference.template]
+        facts = [
+            f
+            for f in world.facts[reference.country].values()
+            if f.relation.last and f.relation.name != reference.template
+        ]
         # a few ends for each beginning, so that no beginning is most of a template's questions
         for fact in rng.sample(facts, min(len(facts), 4)):
             question = rng.choice(fact.relation.ask).format(x=reference.phrase)
@@ -251,7 +321,9 @@ def _discoverers(world: World) -> Iterator[Candidate]:
                 key, of = f"element/{element.name}", f"person/{person.passage.id}"
                 gold = (element.passages["Discovery"], person.passage)
                 for verb, year in (("born", person.born), ("dead", person.died)):
-                    words = "was the discoverer of {} born" if verb == "born" else "did the discoverer of {} die"
+                    words = (
+                        "was the discoverer of {} born" if verb == "born" else "did the discoverer of {} die"
+                    )
                     if year:
                         yield Candidate("two_hop", f"In which year {words.format(element.name.lower())}?", (year,), gold,
                                         f"discoverer>{verb}", key, frozenset({key, of}))  # fmt: skip
@@ -279,7 +351,9 @@ def _comparisons(world: World) -> Iterator[Candidate]:
             yield Candidate("comparison", question, (f"{earlier.weight:g}",), gold, "discovered_earlier>weight",
                             f"element/{earlier.name}", frozenset({f"element/{one.name}", f"element/{other.name}"}))  # fmt: skip
     for left, right in _pairs(world.airports, 20000, rng):
-        if {left.city.key, right.city.key} <= set(world.city_country) and abs(left.elevation - right.elevation) > 20:
+        if {left.city.key, right.city.key} <= set(world.city_country) and abs(
+            left.elevation - right.elevation
+        ) > 20:
             higher, lower = (left, right) if left.elevation > right.elevation else (right, left)
             question = f"Which airport lies higher above sea level, {left.name} or {right.name}, and what is its IATA code?"
             keys = frozenset(f"country/{world.city_country[a.city.key]}" for a in (left, right))
@@ -299,7 +373,11 @@ def _compared_countries(world: World) -> Iterator[Candidate]:
             largest = first if values[0] > values[1] else second  # type: ignore[operator]
             winner = largest if more else ({first, second} - {largest}).pop()
             loser = ({first, second} - {winner}).pop()
-            ends = [f for f in world.facts[winner].values() if f.relation.last and f.relation.field != world.facts[winner][measure].relation.field]
+            ends = [
+                f
+                for f in world.facts[winner].values()
+                if f.relation.last and f.relation.field != world.facts[winner][measure].relation.field
+            ]
             if not ends:
                 continue
             end = rng.choice(ends)
@@ -335,7 +413,10 @@ def _intersections(world: World) -> Iterator[Candidate]:
         # a border that only one side's list tells of would make the answer depend on where one looks
         if len(between) != 1 or None in borders or not (world.neighbours[first] and world.neighbours[second]):
             continue
-        key, x = f"country/{between[0]}", f"the only country that borders both {with_article(first)} and {with_article(second)}"
+        key, x = (
+            f"country/{between[0]}",
+            f"the only country that borders both {with_article(first)} and {with_article(second)}",
+        )
         gold = tuple(passage for passage in borders if passage is not None)
         yield Candidate("intersection", f"Which country borders both {with_article(first)} and {with_article(second)}?",
                         aliases(between[0]), gold, "borders_both", key, frozenset({key}))  # fmt: skip

@@ -78,9 +78,14 @@ class PassageVectors:
     @property
     def rows(self) -> NDArray[np.float32]:
         """As float32 rows of length 1 (made anew on each call: 70 MB)."""
-        rows = self.quantised.astype(np.float32)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        return rows
+        return unit_rows(self.quantised)
+
+
+def unit_rows(quantised: NDArray[np.int8]) -> NDArray[np.float32]:
+    """int8 vectors as float32 rows of length 1."""
+    rows = quantised.astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
 
 
 def passages() -> Iterator[Passage]:
@@ -141,7 +146,9 @@ def manifest() -> dict[str, Any]:
     try:
         content = _file(MANIFEST_FILE).read_text("utf-8")
     except FileNotFoundError as error:
-        raise CorpusError("the corpus package has no data: python -m turngym_corpus.build makes it") from error
+        raise CorpusError(
+            "the corpus package has no data: python -m turngym_corpus.build makes it"
+        ) from error
     described: dict[str, Any] = json.loads(content)
     return described
 

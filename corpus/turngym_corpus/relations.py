@@ -58,7 +58,11 @@ def aliases(*answers: str) -> Answers:
 def plain_name(text: str) -> Answers:
     """A name that may have other names in brackets behind it; nothing for lists and remarks."""
     found = re.fullmatch(r"(?P<name>[^;,(:/]+?)\s*(?:\((?P<other>[^();]*)\))?", text.strip())
-    if not found or _NOT_A_NAME.search(found["name"]) or found["name"].lower() in ("none", "no official capital"):
+    if (
+        not found
+        or _NOT_A_NAME.search(found["name"])
+        or found["name"].lower() in ("none", "no official capital")
+    ):
         return ()
     return aliases(found["name"], *_others(found["other"]))
 
@@ -159,7 +163,12 @@ def first_share(text: str) -> Answers:
     found = re.match(r"(?P<name>[^\d,;%]+?) (?P<share>\d+)%, [^\d,;%]+ (?P<next>\d+)%", text)
     if not found or int(found["share"]) <= int(found["next"]):
         return ()
-    full = {"UK": "United Kingdom", "USA": "United States", "UAE": "United Arab Emirates", "NZ": "New Zealand"}
+    full = {
+        "UK": "United Kingdom",
+        "USA": "United States",
+        "UAE": "United Arab Emirates",
+        "NZ": "New Zealand",
+    }
     return aliases(found["name"], full.get(found["name"], ""))
 
 

@@ -15,7 +15,9 @@ from tqdm import tqdm
 
 from turngym_corpus.encoder import DIMENSIONS, WEIGHTS_SHA256, MiniLM
 from turngym_corpus.passages import Passage
+from turngym_corpus.reading import unit_rows
 
+CACHE = Path.home() / ".cache" / "turngym" / "corpus" / "minilm.bin"
 _CHUNK = 256  # texts between two writes of the cache
 _RECORD = np.dtype([("key", "V32"), ("vector", "<f4", (DIMENSIONS,))])
 
@@ -75,13 +77,6 @@ def found_by_title(
     queries = encode_cached([passage.title for passage in wanted], cache)
     found = nearest(queries, unit_rows(vectors), k)
     return {passage.id for passage, near in zip(wanted, found, strict=True) if rows[passage.id] in near}
-
-
-def unit_rows(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
-    """int8 vectors as float32 rows of length 1."""
-    rows = vectors.astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows
 
 
 def nearest(queries: NDArray[np.float32], rows: NDArray[np.float32], k: int) -> NDArray[np.int64]:

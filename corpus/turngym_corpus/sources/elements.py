@@ -58,8 +58,12 @@ def _element(row: dict[str, object]) -> Element:
     texts = {
         "": f"{name} (symbol {symbol}) is the chemical element with atomic number {number}, in {place}, {row['block']}-block "
         f"of the periodic table. Atomic weight: {weight:g}.{density} {text('description')}.",
-        "Discovery": _discovery(name, text("discoverers"), text("discovery_year"), text("discovery_location")),
-        "Origin of the name": f"How {name} got its name: {text('name_origin')}." if text("name_origin") else "",
+        "Discovery": _discovery(
+            name, text("discoverers"), text("discovery_year"), text("discovery_location")
+        ),
+        "Origin of the name": f"How {name} got its name: {text('name_origin')}."
+        if text("name_origin")
+        else "",
         "Sources": f"Where {name} is found: {text('sources')}." if text("sources") else "",
         "Uses": f"What {name} is used for: {text('uses')}." if text("uses") else "",
     }
