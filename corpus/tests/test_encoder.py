@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import turngym_corpus
 from turngym_corpus.encoder import DIMENSIONS, MAX_TOKENS, EncoderError, MiniLM, model_folder
 
@@ -61,7 +60,7 @@ def test_other_weights_are_refused_with_both_hashes(tmp_path: Path) -> None:
 
 def test_a_folder_without_weights_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNGYM_MINILM", str(tmp_path))
-    with pytest.raises(EncoderError, match="can't read the encoder's .*model.safetensors: No such file"):
+    with pytest.raises(EncoderError, match=r"can't read the encoder's .*model.safetensors: No such file"):
         MiniLM()
 
 

@@ -1,8 +1,7 @@
 """Reading answers out of the factbook's texts, and the texts themselves."""
 
 import pytest
-
-from turngym_corpus import relations
+from turngym_corpus import readers, relations
 from turngym_corpus.passages import Passage, clean, split_text, unique_titles
 from turngym_corpus.questions import normalise
 
@@ -21,7 +20,7 @@ from turngym_corpus.questions import normalise
     ],
 )
 def test_a_plain_name_is_one_name_with_its_other_names(text: str, answers: tuple[str, ...]) -> None:
-    assert relations.plain_name(text) == answers
+    assert readers.plain_name(text) == answers
 
 
 @pytest.mark.parametrize(
@@ -38,21 +37,21 @@ def test_a_plain_name_is_one_name_with_its_other_names(text: str, answers: tuple
     ],
 )
 def test_an_extreme_point_has_a_name_and_a_height(text: str, name: str | None, height: str | None) -> None:
-    assert relations.summit(text)[:1] == ((name,) if name else ())
-    assert relations.metres(text)[:1] == ((height,) if height else ())
+    assert readers.summit(text)[:1] == ((name,) if name else ())
+    assert readers.metres(text)[:1] == ((height,) if height else ())
 
 
 def test_an_amount_may_be_written_with_and_without_its_unit() -> None:
-    area = relations.amount("sq km", "square kilometers")
+    area = readers.amount("sq km", "square kilometers")
     assert area("799,380 sq km") == ("799,380 sq km", "799,380 square kilometers", "799,380")
     assert area("643,801 sq km ; 551,500 sq km (metropolitan France)")[0] == "643,801 sq km"
     assert area("0 sq km") == ()
-    assert relations.amount("km")("66.5 km") == ("66.5 km", "66.5")
-    assert relations.amount("km")("12 nm") == ()
-    assert relations.amount()("$1.29 trillion (2023 est.)") == ("$1.29 trillion",)
-    assert relations.amount()("68,512,806 (2025 est.)") == ("68,512,806",)
+    assert readers.amount("km")("66.5 km") == ("66.5 km", "66.5")
+    assert readers.amount("km")("12 nm") == ()
+    assert readers.amount()("$1.29 trillion (2023 est.)") == ("$1.29 trillion",)
+    assert readers.amount()("68,512,806 (2025 est.)") == ("68,512,806",)
     assert (
-        relations.amount("% of population", " percent")("87% of population (2023 est.)")[0]
+        readers.amount("% of population", " percent")("87% of population (2023 est.)")[0]
         == "87% of population"
     )
 
@@ -60,31 +59,31 @@ def test_an_amount_may_be_written_with_and_without_its_unit() -> None:
 @pytest.mark.parametrize(
     ("read", "text", "answers"),
     [
-        (relations.currency, "Algerian dinars (DZD) per US dollar -",
+        (readers.currency, "Algerian dinars (DZD) per US dollar -",
          ("Algerian dinars", "Algerian dinar", "DZD", "dinars", "dinar")),
-        (relations.currency, "tenge (KZT) per US dollar -", ("tenge", "KZT")),
-        (relations.anthem, '"Kassaman" (We Pledge)', ("Kassaman", "We Pledge")),
-        (relations.lyricist, "Hugh Braham SHERLOCK/Robert Charles LIGHTBOURNE", ("Hugh Braham SHERLOCK",)),
-        (relations.person_in_office, "President Daniel Francisco CHAPO (since 15 January 2025)",
+        (readers.currency, "tenge (KZT) per US dollar -", ("tenge", "KZT")),
+        (readers.anthem, '"Kassaman" (We Pledge)', ("Kassaman", "We Pledge")),
+        (readers.lyricist, "Hugh Braham SHERLOCK/Robert Charles LIGHTBOURNE", ("Hugh Braham SHERLOCK",)),
+        (readers.person_in_office, "President Daniel Francisco CHAPO (since 15 January 2025)",
          ("President Daniel Francisco CHAPO", "Daniel Francisco CHAPO")),
-        (relations.person_in_office, "King CHARLES III (since 2022); represented by Sir Patrick ALLEN (since 2009)", ()),
-        (relations.date, "5 July 1962 (from France)", ("5 July 1962", "July 5, 1962")),
-        (relations.date, "14-15 May 1811 (from Spain)", ()),
-        (relations.freed_from, "10 October 1970 (from the UK)", ("UK", "United Kingdom")),
-        (relations.first_share, "Italy 29%, France 14%, Spain 13%", ("Italy",)),
-        (relations.first_share, "Italy 14%, France 14%, Spain 13%", ()),
-        (relations.first_listed, "natural gas, crude petroleum (2023)", ("natural gas",)),
-        (relations.demonym, "Algerian(s)", ("Algerian", "Algerians")),
-        (relations.demonym, "Frenchman(men), Frenchwoman(women)", ()),
-        (relations.code, ".dz", (".dz",)),
-        (relations.code, "metropolitan France - .fr; Reunion - .re", ()),
-        (relations.sites, "17 (16 cultural, 1 natural)", ("17",)),
-        (relations.agency, "Space Agency of Paraguay (Agencia Especial del Paraguay, AEP; established 2014) (2025)",
+        (readers.person_in_office, "King CHARLES III (since 2022); represented by Sir Patrick ALLEN (since 2009)", ()),
+        (readers.date, "5 July 1962 (from France)", ("5 July 1962", "July 5, 1962")),
+        (readers.date, "14-15 May 1811 (from Spain)", ()),
+        (readers.freed_from, "10 October 1970 (from the UK)", ("UK", "United Kingdom")),
+        (readers.first_share, "Italy 29%, France 14%, Spain 13%", ("Italy",)),
+        (readers.first_share, "Italy 14%, France 14%, Spain 13%", ()),
+        (readers.first_listed, "natural gas, crude petroleum (2023)", ("natural gas",)),
+        (readers.demonym, "Algerian(s)", ("Algerian", "Algerians")),
+        (readers.demonym, "Frenchman(men), Frenchwoman(women)", ()),
+        (readers.code, ".dz", (".dz",)),
+        (readers.code, "metropolitan France - .fr; Reunion - .re", ()),
+        (readers.sites, "17 (16 cultural, 1 natural)", ("17",)),
+        (readers.agency, "Space Agency of Paraguay (Agencia Especial del Paraguay, AEP; established 2014) (2025)",
          ("Space Agency of Paraguay", "AEP")),
     ],
 )  # fmt: skip
 def test_a_reader_takes_the_answer_or_nothing(
-    read: relations.Reader, text: str, answers: tuple[str, ...]
+    read: readers.Reader, text: str, answers: tuple[str, ...]
 ) -> None:
     assert read(text) == answers
 

@@ -41,7 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> str:
-    """CORPUS_SHA256 and QUESTIONS_SHA256, over the uncompressed JSON lines; read when asked for, so that a build can import this."""
+    """CORPUS_SHA256 and QUESTIONS_SHA256, over the uncompressed JSON lines; read late, so that a build can import this."""
     keys = {"CORPUS_SHA256": "corpus_sha256", "QUESTIONS_SHA256": "questions_sha256"}
     if name not in keys:
         raise AttributeError(f"module {__name__} has no attribute {name}")

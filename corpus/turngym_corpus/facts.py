@@ -1,4 +1,4 @@
-"""The sources joined: which passages ship, what is known of countries, people, elements, cities and airports, and how they link.
+"""The sources joined: which passages ship, what is known of countries, people, elements and places, and how they link.
 
 A fact knows the passage that it stands in. A reference is a way to speak of a country without its name ("the country where
 gallium was discovered") with the passages that resolve it. The questions' templates are elsewhere.
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from turngym_corpus.passages import Passage, unique_titles
-from turngym_corpus.relations import RELATIONS, Answers, Relation, fold, with_article
+from turngym_corpus.readers import Answers, fold
+from turngym_corpus.relations import RELATIONS, Relation, with_article
 from turngym_corpus.sources.elements import Element, elements
 from turngym_corpus.sources.factbook import Country, countries
 from turngym_corpus.sources.places import Airport, City, airports, cities, iso_by_factbook_code
@@ -88,7 +89,7 @@ def build_world(dictionary: Path, keep: Callable[[str], bool] = lambda group: Tr
     """Reads all sources and joins them.
 
     :param dictionary: the folder of WordNet's ``data.noun``.
-    :param keep: which of the groups factbook codes (``factbook/fr``) and others (``wordnet``, ``elements``, ``places``) to read.
+    :param keep: which groups to read: a country (``factbook/fr``), ``wordnet``, ``elements``, ``places``.
     """
     book = list(countries(lambda code: keep(f"factbook/{code}")))
     named = list(named_things(dictionary)) if keep("wordnet") else []

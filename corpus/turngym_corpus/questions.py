@@ -8,16 +8,17 @@ filled template by template, with a cap on how often one answer may be the right
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 from typing import TypeVar
 
-from turngym_corpus.facts import Fact, Reference, World, home_country, references
+from turngym_corpus.facts import Fact, World, home_country, references
 from turngym_corpus.passages import Passage
+from turngym_corpus.readers import Answers, aliases
 from turngym_corpus.reading import KINDS, SPLITS, Kind, Question, Split
-from turngym_corpus.relations import MEASURES, RELATIONS, Answers, aliases, with_article
+from turngym_corpus.relations import MEASURES, with_article
 
 SHARES: dict[Split, float] = {"train": 0.7, "validation": 0.1, "test": 0.2}
 QUOTAS: dict[Kind, int] = {
@@ -346,10 +347,11 @@ def _comparisons(world: World) -> Iterator[Candidate]:
     for one, other in _pairs(discovered, 1500, rng):
         earlier, later = sorted((one, other), key=lambda e: e.year)
         if earlier.year != later.year:
-            question = f"What is the atomic weight of whichever was discovered earlier, {one.name.lower()} or {other.name.lower()}?"
+            names = f"{one.name.lower()} or {other.name.lower()}"
+            question = f"What is the atomic weight of whichever was discovered earlier, {names}?"
             gold = (later.passages["Discovery"], earlier.passages["Discovery"], earlier.passages[""])
             yield Candidate("comparison", question, (f"{earlier.weight:g}",), gold, "discovered_earlier>weight",
-                            f"element/{earlier.name}", frozenset({f"element/{one.name}", f"element/{other.name}"}))  # fmt: skip
+                            f"element/{earlier.name}", frozenset(f"element/{e.name}" for e in (one, other)))  # fmt: skip
     for left, right in _pairs(world.airports, 20000, rng):
         if {left.city.key, right.city.key} <= set(world.city_country) and abs(
             left.elevation - right.elevation

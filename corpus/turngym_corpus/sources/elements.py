@@ -44,7 +44,7 @@ def elements() -> Iterator[Element]:
     finally:
         database.close()
     for row in rows:
-        yield _element({key: row[key] for key in row.keys()})
+        yield _element(dict(row))
 
 
 def _element(row: dict[str, object]) -> Element:

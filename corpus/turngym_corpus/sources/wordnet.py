@@ -43,36 +43,38 @@ def named_things(dictionary: Path) -> Iterator[Named]:
     :param dictionary: the folder that holds ``data.noun``.
     :raises FileNotFoundError: if it isn't there.
     """
-    synsets = {found.offset: found for found in _synsets(dictionary / "data.noun")}
-    for synset in synsets.values():
-        if any(kind == _INSTANCE for kind, _ in synset.pointers):
-            yield _named(synset, synsets)
+    # a line begins with its synset's offset of eight digits; those of the licence at the head, with spaces
+    lines = {
+        line[:8]: line
+        for line in (dictionary / "data.noun").read_text("utf-8").splitlines()
+        if line[0].isdigit()
+    }
+    for line in lines.values():
+        if f" {_INSTANCE} " in line:
+            yield _named(_synset(line), lines)
 
 
-def _synsets(path: Path) -> Iterator[_Synset]:
-    for line in path.read_text("utf-8").splitlines():
-        if line.startswith("  "):
-            continue  # the licence at the head of the file
-        data, _, gloss = line.partition(" | ")
-        offset, file, _, count, *rest = data.split()
-        words = 2 * int(count, 16)
-        pointers = rest[words + 1 :]
-        yield _Synset(
-            offset=offset,
-            file=int(file),
-            words=tuple(word.replace("_", " ") for word in rest[:words:2]),
-            pointers=tuple((pointers[i], pointers[i + 1]) for i in range(0, len(pointers) - 3, 4)),
-            gloss=clean(gloss),
-        )
+def _synset(line: str) -> _Synset:
+    data, _, gloss = line.partition(" | ")
+    offset, file, _, count, *rest = data.split()
+    words = 2 * int(count, 16)
+    pointers = rest[words + 1 :]
+    return _Synset(
+        offset=offset,
+        file=int(file),
+        words=tuple(word.replace("_", " ") for word in rest[:words:2]),
+        pointers=tuple((pointers[i], pointers[i + 1]) for i in range(0, len(pointers) - 3, 4)),
+        gloss=clean(gloss),
+    )
 
 
-def _named(synset: _Synset, synsets: dict[str, _Synset]) -> Named:
+def _named(synset: _Synset, lines: dict[str, str]) -> Named:
     person = synset.file == _PERSON
     # a person's first name of several words is the usual full name
     title = next((word for word in synset.words if person and " " in word), synset.words[0])
     others = [word for word in synset.words if word != title]
-    kinds = [synsets[target].words[0] for kind, target in synset.pointers if kind == _INSTANCE]
-    wholes = [synsets[t].words[0] for kind, t in synset.pointers if kind in (_PART_OF, _MEMBER_OF)]
+    kinds = [_first_word(lines[target]) for kind, target in synset.pointers if kind == _INSTANCE]
+    wholes = [_first_word(lines[t]) for kind, t in synset.pointers if kind in (_PART_OF, _MEMBER_OF)]
     text = f"{title}: {synset.gloss}."
     if others:
         text += f" Other names: {', '.join(others)}."
@@ -83,3 +85,7 @@ def _named(synset: _Synset, synsets: dict[str, _Synset]) -> Named:
     born, died = years.groups() if years else ("", "")
     passage = Passage(f"wordnet/{synset.offset}", title, split_text(text)[0])
     return Named(synset.words, synset.gloss, person, born, died, passage)
+
+
+def _first_word(line: str) -> str:
+    return line.split(" ", 5)[4].replace("_", " ")
