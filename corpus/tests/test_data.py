@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import turngym_corpus
 from turngym_corpus import KINDS, SPLITS, CorpusError, Passage, Question, reading
 from turngym_corpus.questions import MOST_COMMON, QUOTAS, SHARES, normalise

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import turngym_corpus
 from turngym_corpus.encoder import DIMENSIONS, MAX_TOKENS, EncoderError, MiniLM, model_folder
 

@@ -1,6 +1,7 @@
 """Reading answers out of the factbook's texts, and the texts themselves."""
 
 import pytest
+
 from turngym_corpus import readers, relations
 from turngym_corpus.passages import Passage, clean, split_text, unique_titles
 from turngym_corpus.questions import normalise

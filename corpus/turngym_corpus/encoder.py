@@ -130,10 +130,13 @@ class _Layer:
         scores /= scores.sum(axis=-1, keepdims=True)
         context = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, DIMENSIONS)
         hidden = _layer_norm(context @ self._out + self._out_bias + hidden, *self._norms[0])
-        inner = hidden @ self._up
+        inner: Floats = hidden @ self._up
         inner += self._up_bias
         _gelu(inner)
-        return _layer_norm(inner @ self._down + self._down_bias + hidden, *self._norms[1])
+        outer: Floats = inner @ self._down
+        outer += self._down_bias
+        outer += hidden
+        return _layer_norm(outer, *self._norms[1])
 
 
 def model_folder() -> Path:

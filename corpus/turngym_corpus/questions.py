@@ -8,7 +8,7 @@ filled template by template, with a cap on how often one answer may be the right
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
@@ -66,9 +66,12 @@ def is_sound(candidate: Candidate) -> bool:
     )
 
 
-def make_questions(
-    world: World, findable: Callable[[list[Passage]], set[str]] = lambda passages: {p.id for p in passages}
-) -> list[Question]:
+def every_id(passages: Iterable[Passage]) -> set[str]:
+    """The ids of passages: all of them count as found."""
+    return {passage.id for passage in passages}
+
+
+def make_questions(world: World, findable: Callable[[list[Passage]], set[str]] = every_id) -> list[Question]:
     """The questions that ship, ordered by split and kind.
 
     :param findable: of these passages, the ids of those that a search for their title finds; a question that needs another
@@ -366,34 +369,37 @@ def _comparisons(world: World) -> Iterator[Candidate]:
 def _compared_countries(world: World) -> Iterator[Candidate]:
     rng = Random(_SEED + 1)
     for measure, words in MEASURES.items():
-        known = [name for name, facts in world.facts.items() if measure in facts]
-        for first, second in _pairs(known, 3000, rng):
-            values = [_number(world.facts[name][measure]) for name in (first, second)]
-            if None in values or abs(values[0] - values[1]) < 0.05 * max(map(abs, values)):  # type: ignore[operator, type-var, arg-type]
-                continue
-            more = rng.random() < 0.5
-            largest = first if values[0] > values[1] else second  # type: ignore[operator]
-            winner = largest if more else ({first, second} - {largest}).pop()
-            loser = ({first, second} - {winner}).pop()
-            ends = [
-                f
-                for f in world.facts[winner].values()
-                if f.relation.last and f.relation.field != world.facts[winner][measure].relation.field
-            ]
-            if not ends:
-                continue
-            end = rng.choice(ends)
-            phrase = f"whichever of {with_article(first)} and {with_article(second)} {words[0] if more else words[1]}"
-            gold = (world.facts[loser][measure].passage, world.facts[winner][measure].passage, end.passage)
-            keys = frozenset({f"country/{first}", f"country/{second}"})
-            yield Candidate("comparison", rng.choice(end.relation.ask).format(x=phrase), end.answers, gold,
-                            f"{measure}>{end.relation.name}", f"country/{winner}", keys)  # fmt: skip
+        numbers = {name: _number(facts[measure]) for name, facts in world.facts.items() if measure in facts}
+        for pair in _pairs(list(numbers), 3000, rng):
+            low, high = sorted(pair, key=numbers.__getitem__)
+            if numbers[high] - numbers[low] < 0.05 * max(map(abs, (numbers[high], numbers[low]))):
+                continue  # too close to call
+            word, winner, loser = rng.choice(((words[0], high, low), (words[1], low, high)))
+            measured = world.facts[winner][measure]
+            ends = [f for f in world.facts[winner].values() if f.relation.last]
+            ends = [fact for fact in ends if fact.passage.id != measured.passage.id]
+            if ends:
+                end = rng.choice(ends)
+                phrase = f"whichever of {with_article(pair[0])} and {with_article(pair[1])} {word}"
+                yield Candidate(
+                    kind="comparison",
+                    question=rng.choice(end.relation.ask).format(x=phrase),
+                    answers=end.answers,
+                    gold=(world.facts[loser][measure].passage, measured.passage, end.passage),
+                    template=f"{measure}>{end.relation.name}",
+                    entity=f"country/{winner}",
+                    through=frozenset({f"country/{winner}", f"country/{loser}"}),
+                )
 
 
-def _number(fact: Fact) -> float | None:
-    """The first number of a fact's answer."""
-    found = re.search(r"-?[\d,]*\.?\d+", fact.answers[0])
-    return float(found[0].replace(",", "")) if found else None
+def _number(fact: Fact) -> float:
+    """The first number of a fact's answer, with "million" and the like counted in."""
+    found = re.search(r"(-?[\d,]*\.?\d+)(?: (million|billion|trillion))?", fact.answers[0])
+    if found is None:
+        raise ValueError(f"{fact.passage.title} has no number in {fact.answers[0]!r}")
+    return float(found[1].replace(",", "")) * {"million": 1e6, "billion": 1e9, "trillion": 1e12}.get(
+        found[2], 1
+    )
 
 
 def _pairs(items: list[T], count: int, rng: Random) -> Iterator[tuple[T, T]]:
@@ -405,12 +411,11 @@ def _pairs(items: list[T], count: int, rng: Random) -> Iterator[tuple[T, T]]:
 
 def _intersections(world: World) -> Iterator[Candidate]:
     """The one country that borders two others. It decides the split; the two that are named may be of any."""
-    bordering: dict[frozenset[str], list[str]] = defaultdict(list)
+    bordering: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, neighbours in world.neighbours.items():
-        for pair in combinations(sorted(n.name for n in neighbours), 2):
-            bordering[frozenset(pair)].append(name)
-    for pair, between in sorted(bordering.items(), key=lambda item: sorted(item[0])):
-        first, second = sorted(pair)
+        for first, second in combinations(sorted(n.name for n in neighbours), 2):
+            bordering[first, second].append(name)
+    for (first, second), between in sorted(bordering.items()):
         borders = [_border_passage(world, name, between[0]) for name in (first, second)]
         # a border that only one side's list tells of would make the answer depend on where one looks
         if len(between) != 1 or None in borders or not (world.neighbours[first] and world.neighbours[second]):

@@ -113,10 +113,13 @@ def questions(split: Split | None = None) -> list[Question]:
 @cache
 def _all_questions() -> tuple[Question, ...]:
     content = _content(QUESTIONS_FILE, manifest()["questions_sha256"])
-    return tuple(
-        Question(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
-        for row in map(json.loads, content.splitlines())
-    )
+    return tuple(_question(json.loads(line)) for line in content.splitlines())
+
+
+def _question(row: dict[str, Any]) -> Question:
+    for name in ("answers", "gold", "titles"):
+        row[name] = tuple(row[name])
+    return Question(**row)
 
 
 def vectors() -> PassageVectors:

@@ -63,7 +63,8 @@ def _read(cache: Path) -> dict[bytes, NDArray[np.float32]]:
 def quantise(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
     """Each row scaled so that its largest component is ±127, and rounded."""
     largest = np.abs(vectors).max(axis=1, keepdims=True)
-    return np.rint(vectors * (127 / largest)).astype(np.int8)
+    quantised: NDArray[np.int8] = np.rint(vectors * (127 / largest)).astype(np.int8)
+    return quantised
 
 
 def found_by_title(
