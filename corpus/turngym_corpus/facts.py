@@ -23,7 +23,16 @@ _AIRPORT_CITY = (
     100_000  # inhabitants; smaller ones' airports have a passage where the name doesn't tell the city
 )
 _NEIGHBOUR = re.compile(r"^(?P<name>.+?)\s+(?P<km>[\d,.]+) km")
-_SHORT_NAMES = {"UK": "United Kingdom", "US": "United States", "DRC": "Democratic Republic of the Congo"}
+_OTHER_NAMES = {  # as lists of borders have them
+    "Cote d'Ivoire": "Côte d'Ivoire",
+    "Czech Republic": "Czechia",
+    "DRC": "Democratic Republic of the Congo",
+    "Holy See": "Vatican City",
+    "Macedonia": "North Macedonia",
+    "UAE": "United Arab Emirates",
+    "UK": "United Kingdom",
+    "US": "United States",
+}
 _DISCOVERED_IN = {
     "England": "United Kingdom",
     "Scotland": "United Kingdom",
@@ -149,7 +158,7 @@ def _neighbours(country: Country, states: dict[str, Country]) -> list[Neighbour]
     for part in filter(None, (part.strip() for part in text.split(";"))):
         match = _NEIGHBOUR.match(part)
         name = (
-            _SHORT_NAMES.get(match["name"].strip(), match["name"].strip()).removeprefix("The ")
+            _OTHER_NAMES.get(match["name"].strip(), match["name"].strip()).removeprefix("The ")
             if match
             else ""
         )
