@@ -45,7 +45,7 @@ from pathlib import Path
 import hashlib, sys
 from turngym_corpus.build import passage_lines, question_lines
 from turngym_corpus.facts import build_world
-from turngym_corpus.questions import make_questions
+from turngym_corpus.generator import make_questions
 wanted = {f"factbook/{code}" for code in "fr gm sp it sz be lu sw da no".split()} | {"elements", "wordnet"}
 world = build_world(Path(sys.argv[1]), wanted.__contains__)
 questions = make_questions(world)
@@ -89,7 +89,7 @@ def test_without_wordnet_the_build_says_where_to_get_it(
 
 def test_an_interrupted_encoding_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("tqdm", reason="the extra encoder isn't installed")
-    from turngym_corpus.vectors import encode_cached, nearest, quantise
+    from turngym_corpus.encoding import encode_cached, nearest, quantise
 
     cache = tmp_path / "vectors.bin"
     first = encode_cached(["Oslo", "Bergen"], cache)

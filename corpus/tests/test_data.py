@@ -9,7 +9,7 @@ import pytest
 
 import turngym_corpus
 from turngym_corpus import KINDS, SPLITS, CorpusError, Passage, Question, reading
-from turngym_corpus.questions import MOST_COMMON, QUOTAS, SHARES, normalise, stands_in
+from turngym_corpus.generator import MOST_COMMON, QUOTAS, SHARES, normalise, stands_in
 
 FOLDER = Path(turngym_corpus.__file__).parent
 

@@ -3,8 +3,8 @@
 import pytest
 
 from turngym_corpus import readers, relations
-from turngym_corpus.passages import Passage, clean, split_text, unique_titles
-from turngym_corpus.questions import normalise
+from turngym_corpus.generator import normalise
+from turngym_corpus.passage import Passage, clean, split_text, unique_titles
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ the vectors of the default encoder (:mod:`turngym_corpus.encoder`, which needs a
 makes all of it anew from its sources; ``python -m turngym_corpus.evaluate`` prints how well the questions are found.
 """
 
-from turngym_corpus.passages import Passage
+from turngym_corpus.passage import Passage
 from turngym_corpus.reading import (
     KINDS,
     SPLITS,

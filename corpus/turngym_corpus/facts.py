@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from turngym_corpus.passages import Passage, unique_titles
+from turngym_corpus.passage import Passage, unique_titles
 from turngym_corpus.readers import Answers, fold
 from turngym_corpus.relations import RELATIONS, Relation, with_article
 from turngym_corpus.sources.elements import Element, elements

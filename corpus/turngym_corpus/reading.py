@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from turngym_corpus.passages import Passage
+from turngym_corpus.passage import Passage
 
 PASSAGES_FILE = "passages.jsonl.gz"
 QUESTIONS_FILE = "questions.jsonl.gz"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from turngym_corpus.passages import Passage, clean, split_text
+from turngym_corpus.passage import Passage, clean, split_text
 
 _COLUMNS = (
     "name, symbol, atomic_number, atomic_weight, density, period, group_id, block, description, discoverers,"

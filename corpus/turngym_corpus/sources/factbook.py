@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from turngym_corpus.passages import Passage, clean, split_text
+from turngym_corpus.passage import Passage, clean, split_text
 
 # The book calls these by no short name, or by one that says too little outside of it. By its own (FIPS) codes.
 _NAMES = {

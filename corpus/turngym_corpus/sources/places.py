@@ -6,7 +6,7 @@ An airport's passage names its city and not its country, so that the country is 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from turngym_corpus.passages import Passage
+from turngym_corpus.passage import Passage
 
 MIN_POPULATION = 150_000  # of a city that has a passage though no airport or capital makes it known
 _FEET = 0.3048
@@ -50,14 +50,15 @@ def cities() -> Iterator[City]:
         if seen[row["name"].casefold(), row["countrycode"]] > 1 or row["countrycode"] not in countries:
             continue
         country = countries[row["countrycode"]]
+        land = country["name"].strip()  # one has a space behind it
         continent = continents[country["continentcode"]]["name"]
         text = (
-            f"{row['name']} is a city in {country['name']}, {continent}. Population: {row['population']:,}. "
+            f"{row['name']} is a city in {land}, {continent}. Population: {row['population']:,}. "
             f"It lies at {_degrees(row['latitude'], 'N', 'S')}, {_degrees(row['longitude'], 'E', 'W')}, "
             f"in the time zone {row['timezone']}."
         )
-        passage = Passage(f"city/{row['geonameid']}", f"{row['name']}, {country['name']}", text)
-        yield City(row["geonameid"], row["name"], country["iso"], country["name"], row["population"], passage)
+        passage = Passage(f"city/{row['geonameid']}", f"{row['name']}, {land}", text)
+        yield City(row["geonameid"], row["name"], country["iso"], land, row["population"], passage)
 
 
 def airports(known: dict[tuple[str, str], City]) -> Iterator[Airport]:

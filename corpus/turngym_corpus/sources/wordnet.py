@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from turngym_corpus.passages import Passage, clean, split_text
+from turngym_corpus.passage import Passage, clean, split_text
 
 _PERSON = 18  # the number of WordNet's lexicographer file noun.person
 _YEARS = re.compile(r"\((?:born |c\. )?(\d{4})-(\d{4})\)")

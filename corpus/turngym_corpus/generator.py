@@ -16,7 +16,7 @@ from random import Random
 from typing import TypeVar
 
 from turngym_corpus.facts import Fact, World, home_country, references
-from turngym_corpus.passages import Passage
+from turngym_corpus.passage import Passage
 from turngym_corpus.readers import Answers, aliases
 from turngym_corpus.reading import KINDS, SPLITS, Kind, Question, Split
 from turngym_corpus.relations import MEASURES, with_article

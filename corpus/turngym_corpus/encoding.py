@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from turngym_corpus.encoder import DIMENSIONS, WEIGHTS_SHA256, MiniLM
-from turngym_corpus.passages import Passage
+from turngym_corpus.passage import Passage
 from turngym_corpus.reading import unit_rows
 
 CACHE = Path.home() / ".cache" / "turngym" / "corpus" / "minilm.bin"
