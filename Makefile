@@ -6,6 +6,9 @@ SHELL := /bin/bash
 .SUFFIXES:
 .DEFAULT_GOAL := help
 
+# Bytecode is kept even where the shell says otherwise: without it, torch, verl and vLLM take 35 s to import, not 13.
+export PYTHONDONTWRITEBYTECODE :=
+
 SERVICES := .venv/services/bin
 TRAINER := .venv/trainer/bin
 TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.toml))
@@ -68,6 +71,7 @@ help:  ## this text
 #: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
 #:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
 #:   make eval TASK=textcraft POLICY=random OUT=random.json
+#:   make eval TASK=textcraft MODEL=runs/textcraft-1            a run's last checkpoint, or any model folder, by vLLM
 #:   make eval TASK=textcraft MODEL=name BASE_URL=http://host:8000/v1     any OpenAI-compatible endpoint
 #:
 #: Collect episodes for supervised learning, inside the service's own process:
@@ -99,11 +103,16 @@ train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
 
 EVAL_OPTIONS = --policy $(call quote,$(or $(POLICY),$(if $(MODEL),openai,expert))) $(call options,MODEL BASE_URL SEED OUT) \
   --split $(call quote,$(or $(SPLIT),test)) --n $(call quote,$(or $(N),200)) $(ARGS)
-eval:  ## success of a policy on held-out tasks: TASK=textcraft [POLICY=expert …]
+# A MODEL that is a folder is played by vLLM, as in training.
+FOLDER = $(if $(POLICY)$(BASE_URL),,$(if $(MODEL),$(wildcard $(MODEL)/.)))
+eval:  ## success of a policy or model on held-out tasks: TASK=textcraft [POLICY=expert …]
 	$(if $(ENV_ADDR),,$(check_task))
-	@$(MAKE) --no-print-directory -s services-env
-	@$(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_ADDR)),exec $(SERVICES)/python scripts/with_service.py \
-	  $(call quote,$(TASK)) $(SERVICES)/turngym eval URL) $(EVAL_OPTIONS)
+	@$(MAKE) --no-print-directory -s $(if $(FOLDER),trainer-env,services-env)
+	@$(if $(FOLDER),TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.evaluate \
+	  $(call options,TASK ENV_ADDR MODEL SPLIT N SEED OUT) $(if $(ARGS),-- $(ARGS)),$(policy_eval))
+
+policy_eval = $(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_ADDR)),exec $(SERVICES)/python scripts/with_service.py \
+  $(call quote,$(TASK)) $(SERVICES)/turngym eval URL) $(EVAL_OPTIONS)
 
 collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	$(check_task)
@@ -117,7 +126,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
-	@$(SERVICES)/mypy core/turngym $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
+	@$(SERVICES)/mypy core/turngym trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
 test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
 	@$(SERVICES)/pytest core services $(PYTEST_ARGS)

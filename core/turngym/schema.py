@@ -6,17 +6,17 @@ name ends in ``_ms``.
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 SESSION_ID_PATTERN = r"^[A-Za-z0-9_-]{12,64}$"
 MAX_BATCH = 256
 GREATEST = 2**31 - 1  # of a turn in a request, so that a journal can hold it
-SPLITS = ("train", "validation", "test")
 
 SessionId = Annotated[str, StringConstraints(pattern=SESSION_ID_PATTERN)]
 Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class Model(BaseModel):

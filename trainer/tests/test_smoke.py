@@ -97,9 +97,8 @@ def test_a_killed_service_costs_no_episode_its_reward(run: Path) -> None:
 
 
 def test_nothing_of_the_run_is_left_running(run: Path, folder: Path) -> None:
-    left = [
-        process.cmdline() for process in psutil.process_iter() if str(folder) in " ".join(process.cmdline())
-    ]
+    lines = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+    left = [line for line in lines if str(folder) in line]
     assert left == []
 
 

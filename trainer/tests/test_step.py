@@ -217,3 +217,19 @@ def test_a_server_killed_in_the_middle_of_a_step_costs_nothing_but_time(
         if not episode["error"]:
             assert episode["stop_reason"] in ("max_turns", "token_limit", "token_budget", "success")
             assert len(episode["turns"]) == 12 or episode["stop_reason"] != "max_turns"
+
+
+def test_a_run_ends_in_one_line_when_a_part_of_ray_dies(tmp_path: Path, server: Server, model: Path) -> None:
+    import psutil
+
+    run = prepared(tmp_path, server, model, "trainer.total_training_steps=50", "trainer.save_freq=-1")
+    process = trainer(run)
+    ends = time.monotonic() + RUN_S
+    while not server.actions() and time.monotonic() < ends:
+        assert process.poll() is None, (run / "train.log").read_text(errors="replace")[-4000:]
+        time.sleep(0.2)
+    (raylet,) = [each for each in psutil.Process(process.pid).children() if each.name() == "raylet"]
+    raylet.kill()
+    assert process.wait(timeout=120) == learn.FAILED
+    assert "error: raylet, a part of Ray, died" in (run / "train.log").read_text(errors="replace")
+    assert not processes_of(run)

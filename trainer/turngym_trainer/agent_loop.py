@@ -10,9 +10,9 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -28,7 +28,7 @@ from turngym_trainer import trajectories
 from turngym_trainer.replay import failure_tag
 from turngym_trainer.rewards import Rewards
 from turngym_trainer.rows import derive_seed
-from turngym_trainer.schedule import schedule
+from turngym_trainer.schedule import Schedule, schedule
 from turngym_trainer.settings import EpisodeSettings
 from turngym_trainer.tokens import Dialogue, shorten
 from turngym_trainer.trajectories import Trajectory, Turn
@@ -38,6 +38,45 @@ class Aborted(RuntimeError):
     """The sampler gave a turn up before it was whole."""
 
 
+class Idle:
+    """Counts the seconds in which the sampler had nothing to do because all of this process's episodes were with their
+    environment. What else holds up the loop (another episode's tokens, a busy core) is not the environment's and not here."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._sampling = self._acting = 0
+        self._since: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The seconds so far."""
+        return self._seconds + (0.0 if self._since is None else time.perf_counter() - self._since)
+
+    @contextmanager
+    def sampling(self) -> Iterator[None]:
+        """While the sampler has a turn of this process to write."""
+        self._change(1, 0)
+        try:
+            yield
+        finally:
+            self._change(-1, 0)
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """While an episode waits for its environment."""
+        self._change(0, 1)
+        try:
+            yield
+        finally:
+            self._change(0, -1)
+
+    def _change(self, sampling: int, acting: int) -> None:
+        self._seconds = self.seconds
+        self._sampling += sampling
+        self._acting += acting
+        self._since = time.perf_counter() if self._acting and not self._sampling else None
+
+
 @dataclass
 class Service:
     """The environment's service as this process sees it: one connection pool per replica, and the slots that are free."""
@@ -45,6 +84,7 @@ class Service:
     clients: list[AsyncClient]
     metadata: Metadata
     slots: asyncio.Semaphore
+    idle: Idle = field(default_factory=Idle)
 
     _known: ClassVar[dict[tuple[str, ...], "asyncio.Task[Service]"]] = {}
 
@@ -75,13 +115,24 @@ class EpisodeOutput(AgentLoopOutput):
 
     def as_dict(self) -> dict[str, Any]:
         """The fields of a training sample; ``rm_scores`` has one reward per response token."""
-        fields = super().as_dict()
+        fields: dict[str, Any] = super().as_dict()
         fields["rm_scores"] = torch.tensor(fields.pop("token_rewards"), dtype=torch.float32)
         return fields
 
 
 class EpisodeLoop(AgentLoopBase):
     """Plays one episode of a row's task. Registered under the name that the rows carry (``configs/agent_loop.yaml``)."""
+
+    _read: ClassVar[tuple[Any, EpisodeSettings, Schedule] | None] = None
+
+    def _settings(self) -> tuple[EpisodeSettings, Schedule]:
+        """What the configuration says of episodes. verl makes a loop for each of them and gives all the same configuration,
+        which takes a millisecond to read."""
+        known = EpisodeLoop._read
+        if known is None or known[0] is not self.config:
+            horizons = schedule(self.config.algorithm.rounds_ctrl)
+            known = EpisodeLoop._read = (self.config, EpisodeSettings.of(self.config), horizons)
+        return known[1:]
 
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> AgentLoopOutput:
         """Play the episode and return its training sample.
@@ -91,8 +142,8 @@ class EpisodeLoop(AgentLoopBase):
         :raises InfrastructureFailure: if the environment failed beyond what opening it again can mend. verl then marks
             the group as failed.
         """
-        settings = EpisodeSettings.of(self.config)
-        record = self._record(settings, kwargs)
+        settings, horizons = self._settings()
+        record = self._record(horizons, kwargs)
         began = time.perf_counter()
         try:
             output = await self._episode(settings, record, sampling_params)
@@ -111,9 +162,8 @@ class EpisodeLoop(AgentLoopBase):
                 trajectories.append(settings.log_dir, record)
         return output
 
-    def _record(self, settings: EpisodeSettings, kwargs: Mapping[str, Any]) -> Trajectory:
+    def _record(self, horizons: Schedule, kwargs: Mapping[str, Any]) -> Trajectory:
         row, step = kwargs["extra_info"], int(kwargs["global_steps"])
-        horizons = schedule(self.config.algorithm.rounds_ctrl)
         training = row["split"] == "train"
         return Trajectory(
             run=self.config.trainer.experiment_name,
@@ -132,7 +182,7 @@ class EpisodeLoop(AgentLoopBase):
     ) -> AgentLoopOutput:
         service = await Service.of(settings, self.rollout_config.agent.num_workers)
         async with _opened(service, settings, record) as episode, asyncio.timeout(settings.deadline_s):
-            play = _Play(self, settings, service.metadata, record, episode)
+            play = _Play(self, settings, service, record, episode)
             await play.to_the_end(sampling_params)
         return play.output()
 
@@ -144,13 +194,15 @@ class _Play:
         self,
         loop: EpisodeLoop,
         settings: EpisodeSettings,
-        metadata: Metadata,
+        service: Service,
         record: Trajectory,
         episode: AsyncEpisode,
     ) -> None:
         self.loop = loop
         self.settings = settings
-        self.stop = metadata.grammar.stop if settings.use_stop_strings else []
+        self.idle = service.idle
+        self.idle_before = service.idle.seconds
+        self.stop = service.metadata.grammar.stop if settings.use_stop_strings else []
         self.record = record
         self.episode = episode
         self.result: StepResult = episode.result
@@ -192,9 +244,10 @@ class _Play:
         if self.stop:
             params["stop"] = self.stop
         began = time.perf_counter()
-        out = await self.loop.server_manager.generate(
-            request_id=uuid4().hex, prompt_ids=self.dialogue.ids, sampling_params=params
-        )
+        with self.idle.sampling():
+            out = await self.loop.server_manager.generate(
+                request_id=uuid4().hex, prompt_ids=self.dialogue.ids, sampling_params=params
+            )
         took = time.perf_counter() - began
         if not out.token_ids:
             raise Aborted(f"the sampler stopped without a token ({out.stop_reason})")
@@ -212,7 +265,8 @@ class _Play:
 
     async def _act(self, turn: Turn) -> None:
         began = time.perf_counter()
-        self.result = await self.episode.step(turn.action)
+        with self.idle.acting():
+            self.result = await self.episode.step(turn.action)
         turn.env_s = time.perf_counter() - began
         self.record.timings["env"] += turn.env_s
         turn.reward = self.result.reward
@@ -249,8 +303,18 @@ class _Play:
             metrics=AgentLoopMetrics(
                 generate_sequences=record.timings["generate"], tool_calls=record.timings["env"]
             ),
-            extra_fields={**self.versions, "reward_extra_info": facts, "episode": _summary(record)},
+            extra_fields={**self.versions, "reward_extra_info": facts, "episode": self._summary()},
         )
+
+    def _summary(self) -> dict[str, Any]:
+        """What :mod:`turngym_trainer.metrics` reads of an episode."""
+        known = ("horizon", "reward", "score", "success", "stop_reason", "reopened", "timings")
+        return {key: value for key, value in asdict(self.record).items() if key in known} | {
+            "turns": len(self.record.turns),
+            "invalid": sum(turn.invalid for turn in self.record.turns),
+            "worker": os.getpid(),
+            "idle": (self.idle_before, self.idle.seconds),
+        }
 
 
 @asynccontextmanager
@@ -262,21 +326,23 @@ async def _opened(
     async with service.slots:
         opening = time.perf_counter()
         record.timings["slot"] = opening - began
-        episode = await AsyncEpisode.open(
-            service.clients,
-            task_id=record.task_id,
-            seed=record.seed,
-            max_turns=record.horizon,
-            options=record.options,
-            reopen=settings.reopen,
-        )
+        with service.idle.acting():
+            episode = await AsyncEpisode.open(
+                service.clients,
+                task_id=record.task_id,
+                seed=record.seed,
+                max_turns=record.horizon,
+                options=record.options,
+                reopen=settings.reopen,
+            )
         record.timings["env"] += time.perf_counter() - opening
         try:
             yield episode
         finally:
             record.session_id = episode.session_id
             closing = time.perf_counter()
-            await episode.close()
+            with service.idle.acting():
+                await episode.close()
             record.timings["env"] += time.perf_counter() - closing
 
 
@@ -285,13 +351,3 @@ def _infrastructure(error: Exception) -> bool:
     if isinstance(error, ProblemError):
         return error.kind.retryable or error.kind.fails_session
     return isinstance(error, InfrastructureFailure | ConnectionLost | TimeoutError | Aborted)
-
-
-def _summary(record: Trajectory) -> dict[str, Any]:
-    """What :mod:`turngym_trainer.metrics` reads of an episode."""
-    known = ("horizon", "reward", "score", "success", "stop_reason", "reopened", "timings")
-    invalid = sum(turn.invalid for turn in record.turns)
-    return {key: value for key, value in asdict(record).items() if key in known} | {
-        "turns": len(record.turns),
-        "invalid": invalid,
-    }

@@ -19,6 +19,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from turngym.schema import Metadata
 from turngym_trainer.schedule import ScheduleError, schedule
 from turngym_trainer.settings import EpisodeSettings, SettingError
 
@@ -43,6 +44,43 @@ def compose(overrides: Iterable[str] = ()) -> DictConfig:
             )
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_reason(error)) from None
+
+
+def for_task(
+    task: str,
+    metadata: Metadata | None,
+    settings: Mapping[str, Any],
+    *,
+    algorithm: str = "grpo",
+    hardware: str = "cpu",
+    overrides: Iterable[str] = (),
+) -> DictConfig:
+    """The configuration for an environment, by its preset or, where it has none, by what its service says of itself.
+
+    :param metadata: the service's; None where none is running yet, which only a task with a preset can do without.
+    :param settings: key -> value, before the ``overrides`` in Hydra's grammar; None is left out.
+    :raises ConfigError: as :func:`compose`, and for a task that is unknown.
+    """
+    preset = has_preset(task)
+    if not preset and metadata is None:
+        raise ConfigError(f"there is no preset for task {task}, and no service that says what it is")
+    own = _from_metadata(metadata) if metadata is not None and not preset else {}
+    groups = [f"algorithm={algorithm}", f"hardware={hardware}", f"task={task if preset else 'any'}"]
+    return compose([*groups, *overrides_of({**own, **settings}), *overrides])
+
+
+def has_preset(task: str) -> bool:
+    """Whether ``configs/task`` knows the environment."""
+    return resources.files("turngym_trainer.configs").joinpath("task", f"{task}.yaml").is_file()
+
+
+def _from_metadata(metadata: Metadata) -> dict[str, Any]:
+    """The presets of an environment that has none: its own default horizon, reached in three stages."""
+    longest = metadata.default_max_turns
+    return {
+        "task.name": metadata.name,
+        "algorithm.rounds_ctrl.rounds": sorted({max(1, longest // 3), max(1, 2 * longest // 3), longest}),
+    }
 
 
 def _verl_configs() -> Path:
@@ -76,10 +114,8 @@ def for_verl(config: DictConfig) -> DictConfig:
     return made
 
 
-def validate(config: DictConfig) -> None:
-    """Refuse what can't be run: missing values, ranges, the schedule, and verl's own checks.
-
-    Imports verl, so :func:`prepare_environment` comes first.
+def check(config: DictConfig) -> None:
+    """Refuse what can be known to be wrong at once: missing values, ranges, the schedule, a model that is not there.
 
     :raises ConfigError: with the first thing that is wrong.
     """
@@ -96,7 +132,15 @@ def validate(config: DictConfig) -> None:
         raise ConfigError(_reason(error)) from None
     _check_model(str(config.run.model))
     _check(resolved, settings)
-    _check_with_verl(resolved)
+
+
+def validate(config: DictConfig) -> None:
+    """:func:`check`, and verl's own checks. Imports verl, so :func:`prepare_environment` comes first.
+
+    :raises ConfigError: with the first thing that is wrong.
+    """
+    check(config)
+    _check_with_verl(for_verl(config))
 
 
 def _check_model(model: str) -> None:
@@ -156,12 +200,13 @@ def _reason(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:2]) or type(error).__name__
+    return " ".join(lines[:4]) or type(error).__name__
 
 
 def stored(config: DictConfig) -> str:
     """The configuration as ``config.yaml`` holds it: values put in, so that it reads the same anywhere."""
-    return OmegaConf.to_yaml(config, resolve=True)
+    text: str = OmegaConf.to_yaml(config, resolve=True)
+    return text
 
 
 def overrides_of(settings: Mapping[str, Any]) -> list[str]:

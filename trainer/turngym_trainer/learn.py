@@ -26,6 +26,7 @@ from turngym_trainer.config import for_verl, prepare_environment
 
 DONE, FAILED, STOPPED, ABORTED = 0, 1, 3, 130
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
+_RAY_SERVERS = ("raylet", "gcs_server")
 _LEAVE_S = 5.0  # seconds that what is left has to end when told to
 
 
@@ -58,6 +59,8 @@ def _train(config: DictConfig, run: Path, stop: threading.Event) -> int:
     config.transfer_queue.enable = True
     _start_ray(_ray_settings(config))
     _listen(stop)  # after Ray, which sets handlers of its own
+    over = threading.Event()
+    threading.Thread(target=_watch_ray, args=(over,), daemon=True).start()
     tq.init(config.transfer_queue)
     try:
         trainer = EpisodeTrainer(config, run, stop)
@@ -78,6 +81,7 @@ def _train(config: DictConfig, run: Path, stop: threading.Event) -> int:
         print(request, flush=True)
         return STOPPED
     finally:
+        over.set()
         tq.close()
         ray.shutdown()
 
@@ -105,6 +109,21 @@ def _start_ray(settings: dict[str, Any]) -> None:
         raise
 
 
+def _watch_ray(over: threading.Event) -> None:
+    """End this process when one of Ray's servers dies before it is ``over``: what waits for their answer waits for ever."""
+    import psutil
+
+    def died(server: Any) -> None:
+        if not over.is_set():
+            print(f"error: {server.name()}, a part of Ray, died; was the machine out of memory?", flush=True)
+            _end_descendants()
+            os._exit(FAILED)  # the main thread may be inside Ray, where no exception reaches it
+
+    psutil.wait_procs(
+        [each for each in psutil.Process().children() if each.name() in _RAY_SERVERS], callback=died
+    )
+
+
 def _listen(stop: threading.Event) -> None:
     def on_signal(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
@@ -119,21 +138,25 @@ def _listen(stop: threading.Event) -> None:
 @contextmanager
 def _no_process_left() -> Iterator[None]:
     """Adopt orphaned descendants, and kill at the end what is still there."""
-    import psutil
-
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
-        left = psutil.Process().children(recursive=True)
-        for process in left:
-            with suppress(psutil.NoSuchProcess):
-                process.terminate()
-        _, alive = psutil.wait_procs(left, timeout=_LEAVE_S)
-        for process in alive:
-            process.kill()
-        psutil.wait_procs(alive, timeout=_LEAVE_S)
+        _end_descendants()
+
+
+def _end_descendants() -> None:
+    import psutil
+
+    left = psutil.Process().children(recursive=True)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, alive = psutil.wait_procs(left, timeout=_LEAVE_S)
+    for process in alive:
+        process.kill()
+    psutil.wait_procs(alive, timeout=_LEAVE_S)
 
 
 if __name__ == "__main__":

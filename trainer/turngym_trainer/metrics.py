@@ -1,10 +1,11 @@
 """From the episodes of a training step to the numbers that are logged for it.
 
-``env/wait_share`` is the mean share of an episode's time that it waited for its environment; ``wall_s/*`` splits the step's
-wall time: the rollout's between ``generate`` and ``wait_env`` in the proportion in which its episodes spent theirs.
+``env/wait_share`` is the mean share of an episode's own time between asking its environment and going on with the answer, the
+queue in the trainer's event loop included. Other episodes are sampled meanwhile; ``wall_s/wait_env`` is the time in which none
+was, as all were with their environments: what the step would be shorter by with an environment that answers at once.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,17 +43,27 @@ def _times(episodes: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) 
     share = env / max(env + generate, 1e-9)
     rollout, step = seconds.get("gen", 0.0), seconds.get("step", 0.0)
     update = sum(seconds.get(name, 0.0) for name in _UPDATE)
+    waited = _waited(episodes)
     return {
         "env/wait_s/mean": env,
         "env/wait_share": share,
         "env/slot_s/mean": float(np.mean([episode["timings"]["slot"] for episode in episodes])),
         "wall_s/step": step,
-        "wall_s/generate": rollout * (1 - share),
-        "wall_s/wait_env": rollout * share,
+        "wall_s/generate": rollout - waited,
+        "wall_s/wait_env": waited,
         "wall_s/update": update,
         "wall_s/weights": seconds.get("update_weights", 0.0),
         "wall_s/checkpoint": seconds.get("save_checkpoint", 0.0),
     }
+
+
+def _waited(episodes: Sequence[Mapping[str, Any]]) -> float:
+    """Mean over the agent loop's processes of the seconds in which all of their episodes waited for the environment."""
+    spans = defaultdict(list)
+    for episode in episodes:
+        spans[episode["worker"]].append(episode["idle"])
+    waits = [max(end for _, end in span) - min(start for start, _ in span) for span in spans.values()]
+    return float(np.mean(waits))
 
 
 def _mean(episodes: Sequence[Mapping[str, Any]], key: str) -> float:

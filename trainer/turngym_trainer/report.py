@@ -11,6 +11,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from turngym.output import whole_file
+from turngym_trainer.runs import SUMMARY
 from turngym_trainer.schedule import schedule
 from turngym_trainer.starter.prepare import EXPERT
 
@@ -70,9 +72,8 @@ def write(run: Path) -> dict[str, Any]:
     (run / "curve.png").unlink(missing_ok=True)
     draw(run, made)
     (run / "report.md").write_text(_markdown(run, made), encoding="utf-8")
-    partial = run / "summary.json.partial"
-    partial.write_text(json.dumps(made, indent=2) + "\n")
-    partial.rename(run / "summary.json")
+    with whole_file(run / SUMMARY) as file:
+        file.write(json.dumps(made, indent=2).encode() + b"\n")
     return made
 
 
@@ -136,9 +137,9 @@ def draw(run: Path, made: Mapping[str, Any] | None = None) -> None:
             result = made[name]
             low, high = result["ci95"]
             error = [[result["success"] - low], [high - result["success"]]]
-            label = "held-out success, 95 %" if name == "before" else None
+            named = "held-out success, 95 %" if name == "before" else None
             axes.errorbar(
-                [place], [result["success"]], yerr=error, fmt="o", color="black", capsize=4, label=label
+                [place], [result["success"]], yerr=error, fmt="o", color="black", capsize=4, label=named
             )
         if made[EXPERT]:
             level = made[EXPERT]["success"]

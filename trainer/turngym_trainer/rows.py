@@ -88,16 +88,21 @@ def write(file: Path, made: Sequence[Mapping[str, Any]]) -> None:
     pandas.DataFrame(list(made)).to_parquet(file, index=False)
 
 
-async def prepare(client: AsyncClient, config: Any) -> dict[str, TaskList]:
+async def prepare(client: AsyncClient, config: Any) -> Mapping[Split, TaskList]:
     """Make a run's rows from its service: ``data/train.parquet``, ``data/validation.parquet``, and ``data/tasks.json`` with
     the hash of each list (of the test split too, which is only listed).
 
     :param config: the run's configuration, with ``task``, ``run`` and ``data``.
     """
     task, folder = config.task, Path(config.run.dir) / "data"
-    chosen = {split: select(split, await tasks_of(client, split), task.where) for split in SPLITS}
+    chosen: dict[Split, TaskList] = {
+        split: select(split, await tasks_of(client, split), task.where) for split in SPLITS
+    }
     least = int(config.data.train_batch_size)
-    counts = {"train": max(least, len(chosen["train"].tasks)), "validation": task.validation}
+    counts: dict[Split, int | None] = {
+        "train": max(least, len(chosen["train"].tasks)),
+        "validation": task.validation,
+    }
     for split, count in counts.items():
         made = rows(
             chosen[split], run_seed=config.run.seed, name=task.name, options=task.options, count=count

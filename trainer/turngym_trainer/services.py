@@ -8,6 +8,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from turngym.client.aio import AsyncClient
 from turngym.client.errors import ConnectionLost, UnexpectedAnswer
 from turngym.problems import ProblemError
 from turngym.schema import Metadata
+from turngym_trainer import children
 
 _READY_S = 300.0  # of a service of the run's own; the slowest loads an index or a browser
 _CONTACT_S = 5.0
@@ -85,6 +87,12 @@ def serving(name: str, folder: Path) -> Iterator[str]:
             left.unlink()
 
 
+def describe(name: str) -> Metadata:
+    """What an installed service says of itself, asked of one that is started for it. Raises ServiceError."""
+    with tempfile.TemporaryDirectory(prefix="turngym-") as folder, serving(name, Path(folder)) as address:
+        return asyncio.run(look(address))
+
+
 class _Keeper:
     """A child process that is started again when it dies."""
 
@@ -94,16 +102,9 @@ class _Keeper:
         self._process = self._start()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
-    def _start(self) -> "subprocess.Popen[bytes]":
-        with self._log.open("ab") as log:
-            # A session of its own: Ctrl-C is for the trainer, which still needs the service to end its step.
-            return subprocess.Popen(
-                self._command,
-                env=self._environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+    def _start(self) -> "subprocess.Popen[str]":
+        with self._log.open("a") as log:
+            return children.start(self._command, log=log, environment=self._environment)
 
     def wait_ready(self, address: str) -> None:
         deadline = time.monotonic() + _READY_S

@@ -159,7 +159,7 @@ class Routes:
                 description=spec.description,
                 instruction=spec.instruction,
                 grammar=spec.grammar,
-                splits={split: self._service.tasks.count(split) for split in SPLITS},  # type: ignore[misc, arg-type]
+                splits={split: self._service.tasks.count(split) for split in SPLITS},
                 default_max_turns=spec.default_max_turns,
                 max_turns=spec.max_turns,
                 reward_range=spec.reward_range,

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import torch
 import transformers
 
 from turngym.schema import Metadata
+from turngym_trainer import children
 from turngym_trainer.starter import muon, teach, tokenizer
 from turngym_trainer.starter.teach import Lesson
 
@@ -108,22 +110,16 @@ def _collect(
     """An episodes file for each lesson. ``size`` is that of the training split, of which ``wanted`` is a part."""
     jobs = [(name, number) for name in mixes for number in range(len(plan.variants))]
     share = -(-plan.episodes // len(plan.variants))
-    for done, (name, number) in enumerate(jobs):
-        report("collecting episodes", done / len(jobs))
+    # The tasks wanted are only a part of the split, and the episodes go round all of it.
+    count = -(-share // len(wanted)) * size
+
+    def play(job: tuple[str, int]) -> Path:
+        name, number = job
         part = work / f"{name}-{number}.jsonl"
-        options = {**plan.options, **plan.variants[number]}
-        # The tasks wanted are only a part of the split, and the episodes go round all of it.
-        count = -(-share // len(wanted)) * size
         command = [turngym, "collect", plan.name, "--mix", mixes[name], "--rate", str(plan.rate), "--shuffle"]
-        command += [
-            "--n",
-            str(count),
-            "--seed",
-            str(1_000_000 * number),
-            "--max-turns",
-            str(plan.max_turns),
-        ]
+        command += ["--n", str(count), "--seed", str(1_000_000 * number), "--max-turns", str(plan.max_turns)]
         command += ["--split", "train", "--out", str(part)]
+        options = {**plan.options, **plan.variants[number]}
         command += [word for key, value in options.items() for word in ("--option", f"{key}={_plain(value)}")]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
@@ -132,14 +128,21 @@ def _collect(
                 f"no episodes of {plan.name}: {said[-1] if said else 'turngym collect failed'} "
                 "(train a model of your own instead: MODEL=folder)"
             )
-        with (
-            part.open(encoding="utf-8") as lines,
-            (work / f"{name}.jsonl").open("a", encoding="utf-8") as out,
-        ):
-            kept = [line for line in lines if json.loads(line)["task_id"] in wanted][:share]
-            out.writelines(kept)
-        part.unlink()
-    report("collecting episodes", 1.0)
+        return part
+
+    report("collecting episodes", 0.0)
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        for done, ((name, _), part) in enumerate(zip(jobs, pool.map(play, jobs), strict=True)):
+            with (
+                part.open(encoding="utf-8") as lines,
+                (work / f"{name}.jsonl").open("a", encoding="utf-8") as out,
+            ):
+                out.writelines([line for line in lines if json.loads(line)["task_id"] in wanted][:share])
+            part.unlink()
+            report("collecting episodes", (done + 1) / len(jobs))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _plain(value: Any) -> str:
@@ -168,9 +171,7 @@ def _teach(lesson: Lesson, work: Path, report: Report) -> None:
             files = [str(work / f"{name}.jsonl"), str(work / "tokenizer"), str(work / name)]
             command = [sys.executable, "-m", "turngym_trainer.starter.teach", *files, asked]
             with (work / f"{name}.log").open("w") as log:
-                running[name] = subprocess.Popen(
-                    command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-                )
+                running[name] = children.start(command, log=log, piped=True, environment=environment)
         stdout = running[NOVICE].stdout
         assert stdout is not None
         for line in stdout:
