@@ -43,7 +43,7 @@ def test_any_string_has_a_vector(encoder: MiniLM) -> None:
 def test_what_lies_beyond_the_greatest_length_changes_nothing(encoder: MiniLM) -> None:
     long = "river " * MAX_TOKENS
     cut, whole = encoder.encode([long, long + "capital of Norway"])
-    assert np.array_equal(cut, whole)
+    assert np.abs(cut - whole).max() < 1e-6
 
 
 def test_progress_counts_every_text(encoder: MiniLM) -> None:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from hashlib import file_digest
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ _EPSILON = 1e-12
 _BATCH_TOKENS = 1024  # of one forward pass, padding included: the widest layer's activations stay within 6 MB
 _BLOCK = 8_192  # elements that the activation function works on at a time, so that its temporaries stay in the cache
 
-Floats = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float32]
 
 
 class EncoderError(Exception):
@@ -72,7 +73,7 @@ class MiniLM:
         # A lone surrogate is no Unicode text, and the tokenizer refuses it.
         clean = [text.encode(errors="replace").decode() for text in texts]
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(clean)]
-        vectors = np.empty((len(tokens), DIMENSIONS), np.float32)
+        vectors: Floats = np.empty((len(tokens), DIMENSIONS), np.float32)
         for batch in _batches([len(ids) for ids in tokens]):
             vectors[batch] = self._forward([tokens[i] for i in batch])
             if progress:
@@ -82,8 +83,8 @@ class MiniLM:
     def _forward(self, batch: list[list[int]]) -> Floats:
         """One pass over token ids, each of its own length, padded to the longest."""
         longest = max(map(len, batch))
-        ids = np.zeros((len(batch), longest), np.int64)
-        mask = np.zeros((len(batch), longest), np.float32)
+        ids: NDArray[np.int64] = np.zeros((len(batch), longest), np.int64)
+        mask: Floats = np.zeros((len(batch), longest), np.float32)
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)] = tokens
             mask[row, : len(tokens)] = 1
@@ -197,7 +198,7 @@ def _gelu(x: Floats) -> None:
     With q(|x|) = 1 - Φ(|x|), x · Φ(x) is max(x, 0) - |x| · q(|x|) on both sides of 0, so nothing branches.
     """
     flat = x.reshape(-1)
-    scratch = np.empty((3, _BLOCK), np.float32)
+    scratch: Floats = np.empty((3, _BLOCK), np.float32)
     for begin in range(0, flat.size, _BLOCK):
         block = flat[begin : begin + _BLOCK]
         size, t, series = scratch[:, : block.size]

@@ -33,7 +33,7 @@ def encode_cached(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
         with cache.open("ab") as file, tqdm(total=len(missing), desc="encoding", unit=" passages") as bar:
             for begin in range(0, len(missing), _CHUNK):
                 chunk = missing[begin : begin + _CHUNK]
-                records = np.empty(len(chunk), _RECORD)
+                records: NDArray[np.void] = np.empty(len(chunk), _RECORD)
                 records["key"] = [np.void(key) for key, _ in chunk]
                 records["vector"] = encoder.encode([text for _, text in chunk], bar.update)
                 file.write(records.tobytes())
@@ -82,7 +82,7 @@ def found_by_title(
 
 def nearest(queries: NDArray[np.float32], rows: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """The ``k`` rows with the greatest inner product for each query, best first: shape (queries, k)."""
-    found = np.empty((len(queries), k), np.int64)
+    found: NDArray[np.int64] = np.empty((len(queries), k), np.int64)
     for begin in range(0, len(queries), 256):
         scores = queries[begin : begin + 256] @ rows.T
         best = np.argpartition(-scores, k, axis=1)[:, :k]
