@@ -18,7 +18,7 @@ SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIME
   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
-TOOLS := TASK PYTHON PYTEST_ARGS SHELL
+TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET
 
 # A misspelt NAME=value on the command line is an error, not a silent default.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
@@ -141,6 +141,13 @@ test-compose: services-env docker  ## build the images, start them with Docker C
 
 bench: services-env  ## CPU per step, beside a bare route in the same run
 	@$(SERVICES)/python bench/step.py $(ARGS)
+
+.PHONY: corpus-check
+corpus-check:  ## make the corpus's texts anew from its sources and compare: [WORDNET=dir]
+	@[ -x .venv/corpus/bin/python ] || $(PYTHON) -m venv .venv/corpus
+	@.venv/corpus/bin/python -m pip install --quiet --disable-pip-version-check -e 'corpus[sources]' pytest pytest-asyncio hypothesis
+	@.venv/corpus/bin/python -m pytest -q corpus/tests/test_build.py $(PYTEST_ARGS)
+	@.venv/corpus/bin/python -m turngym_corpus.build --check $(if $(WORDNET),--wordnet $(call quote,$(WORDNET)))
 
 .PHONY: up down docker
 docker:

@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from turngym_corpus import encoder
-from turngym_corpus.encoding import CACHE, encode_cached, found_by_title, quantise
 from turngym_corpus.facts import World, build_world
 from turngym_corpus.generator import make_questions
 from turngym_corpus.passage import Passage
 from turngym_corpus.reading import (
+    CACHE,
     MANIFEST_FILE,
     PASSAGES_FILE,
     QUESTIONS_FILE,
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_sources(given.wordnet)
         world = build_world(given.wordnet)
         return check(world) if given.check else write(world, given.cache)
-    except (SourceError, CorpusError, encoder.EncoderError) as error:
+    except (SourceError, CorpusError) as error:
         print(f"build: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -96,9 +95,16 @@ def question_lines(questions: list[Question]) -> bytes:
 
 def write(world: World, cache: Path) -> int:
     """Makes and writes passages, vectors and questions, and the manifest last."""
+    # not at the top, as a check needs no encoder
+    from turngym_corpus.encoder import EncoderError
+    from turngym_corpus.encoding import encode_cached, found_by_title, quantise
+
     lines = passage_lines(world.passages)
     digest = sha256(lines).hexdigest()
-    vectors = quantise(encode_cached([passage.contents for passage in world.passages], cache))
+    try:
+        vectors = quantise(encode_cached([passage.contents for passage in world.passages], cache))
+    except EncoderError as error:
+        raise SourceError(str(error)) from error
     left_out: set[str] = set()
 
     def findable(passages: list[Passage]) -> set[str]:
@@ -146,10 +152,12 @@ def check(world: World) -> int:
 
 
 def _describe(vectors: NDArray[np.int8], corpus: str) -> dict[str, Any]:
+    from turngym_corpus.encoder import WEIGHTS_SHA256
+
     return {
         "corpus_sha256": corpus,
         "encoder": "all-MiniLM-L6-v2",
-        "encoder_sha256": encoder.WEIGHTS_SHA256,
+        "encoder_sha256": WEIGHTS_SHA256,
         "sha256": sha256(vectors.tobytes()).hexdigest(),
         "dimensions": vectors.shape[1],
     }

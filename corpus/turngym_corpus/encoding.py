@@ -17,7 +17,6 @@ from turngym_corpus.encoder import DIMENSIONS, WEIGHTS_SHA256, MiniLM
 from turngym_corpus.passage import Passage
 from turngym_corpus.reading import unit_rows
 
-CACHE = Path.home() / ".cache" / "turngym" / "corpus" / "minilm.bin"
 _CHUNK = 256  # texts between two writes of the cache
 _RECORD = np.dtype([("key", "V32"), ("vector", "<f4", (DIMENSIONS,))])
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from turngym_corpus.encoder import EncoderError
-from turngym_corpus.encoding import CACHE, encode_cached, nearest
+from turngym_corpus.encoding import encode_cached, nearest
 from turngym_corpus.generator import normalise
-from turngym_corpus.reading import KINDS, SPLITS, CorpusError, Question, load, questions, vectors
+from turngym_corpus.reading import CACHE, KINDS, SPLITS, CorpusError, Question, load, questions, vectors
 
 _DEPTHS = (1, 3, 10)
 

@@ -11,6 +11,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,9 @@ PASSAGES_FILE = "passages.jsonl.gz"
 QUESTIONS_FILE = "questions.jsonl.gz"
 VECTORS_FILE = "vectors.npy"
 MANIFEST_FILE = "manifest.json"
+CACHE = (
+    Path.home() / ".cache" / "turngym" / "corpus" / "minilm.bin"
+)  # vectors that were encoded here, for the next time
 
 Split = Literal["train", "validation", "test"]
 Kind = Literal["one_hop", "two_hop", "three_hop", "comparison", "intersection"]
