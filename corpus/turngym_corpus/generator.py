@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from turngym_corpus.facts import Fact, World, home_country, references
 from turngym_corpus.passage import Passage
-from turngym_corpus.readers import Answers, aliases
+from turngym_corpus.readers import Answers, aliases, plain_name
 from turngym_corpus.reading import KINDS, SPLITS, Kind, Question, Split
 from turngym_corpus.relations import MEASURES, with_article
 
@@ -188,6 +188,14 @@ def _candidates(world: World) -> Iterator[Candidate]:
     yield from _intersections(world)
 
 
+def country_names(world: World, name: str) -> Answers:
+    """A country's name, its long form and its abbreviations ("US or USA")."""
+    country = world.countries[name]
+    forms = plain_name(country.value("Country name", "conventional long form"))
+    short = re.findall(r"\b[A-Z]{2,4}\b", country.value("Country name", "abbreviation"))
+    return aliases(name, *forms, *short)
+
+
 def _one_hop(
     question: str, answers: Answers, passage: Passage, template: str, entity: str, *through: str
 ) -> Candidate:
@@ -228,7 +236,9 @@ def _about_elements(world: World) -> Iterator[Candidate]:
         if discovery and element.location and "/" not in element.location:
             yield _one_hop(
                 f"In which country was the element {name} discovered?",
-                (element.location,),
+                country_names(world, element.location)
+                if element.location in world.countries
+                else (element.location,),
                 discovery,
                 "element_country",
                 key,
@@ -275,7 +285,7 @@ def _about_places(world: World) -> Iterator[Candidate]:
     for city in world.cities:
         if city.key in world.city_country:
             key = f"country/{world.city_country[city.key]}"
-            names = aliases(city.country_name, world.city_country[city.key])
+            names = aliases(city.country_name, *country_names(world, world.city_country[city.key]))
             yield _one_hop(
                 f"In which country does the city of {city.name} lie?",
                 names,
@@ -440,7 +450,7 @@ def _intersections(world: World) -> Iterator[Candidate]:
         )
         gold = tuple(passage for passage in borders if passage is not None)
         yield Candidate("intersection", f"Which country borders both {with_article(first)} and {with_article(second)}?",
-                        aliases(between), gold, "borders_both", key, frozenset({key}))  # fmt: skip
+                        country_names(world, between), gold, "borders_both", key, frozenset({key}))  # fmt: skip
         rng = Random(f"{_SEED}{x}")
         facts = [f for f in world.facts[between].values() if f.relation.last]
         for fact in rng.sample(facts, min(len(facts), 6)):
