@@ -15,7 +15,9 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 
 # Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
-  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR \
+  $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
+  TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS)
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
 TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET
@@ -67,6 +69,7 @@ help:  ## this text
 #:   make serve TASK=textcraft PORT=8010 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+#:   make serve TASK=search SEARCH_RETRIEVER=hybrid             the search service's own settings: see its README
 #:
 #: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
 #:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
@@ -77,6 +80,10 @@ help:  ## this text
 #: Collect episodes for supervised learning, inside the service's own process:
 #:   make collect TASK=textcraft                                POLICY=expert RATE=0.6 SPLIT=train N=1000 SEED=0
 #:   make collect TASK=textcraft POLICY=novice N=5000 OUT=novice.jsonl    OUT is runs/data/TASK-POLICY.jsonl by default
+#:
+#: Long proofs and side-by-side figures of one environment:
+#:   make prove TASK=search                                     the expert on every question
+#:   make bench TASK=search                                     its retriever beside plain FAISS
 #:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
@@ -122,14 +129,14 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose bench
+.PHONY: lint test test-train test-compose prove bench
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
-	@$(SERVICES)/mypy core/turngym trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
+	@$(SERVICES)/mypy core/turngym corpus/turngym_corpus trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
 test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
-	@$(SERVICES)/pytest core services $(PYTEST_ARGS)
+	@$(SERVICES)/pytest core corpus services $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
 
@@ -139,8 +146,12 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-bench: services-env  ## CPU per step, beside a bare route in the same run
-	@$(SERVICES)/python bench/step.py $(ARGS)
+prove: services-env  ## play every task's expert, with the figures of the README: TASK=search
+	$(check_task)
+	@exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
+
+bench: services-env  ## CPU per step beside a bare route in the same run; a service's own figures: TASK=search
+	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
 
 .PHONY: corpus-check
 corpus-check:  ## make the corpus's texts anew from its sources and compare: [WORDNET=dir]
