@@ -3,6 +3,7 @@
 import os
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -147,11 +148,7 @@ def quality(
             bar = progress.add_task(kind, total=measuring.queries(questions))
             engine = open_engine(_with_retriever(settings, kind))
             assert engine.retriever is not None
-            columns.append(
-                measuring.recalls(
-                    engine.retriever, questions, k, lambda done, bar=bar: progress.advance(bar, done)
-                )
-            )
+            columns.append(measuring.recalls(engine.retriever, questions, k, partial(progress.advance, bar)))
             engine.close()
     for row in zip(*columns, strict=True):
         table.add_row(row[0].what, str(row[0].asked), *(f"{recall.share:.3f}" for recall in row))

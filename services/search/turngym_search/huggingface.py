@@ -69,18 +69,19 @@ class HuggingFaceEncoder(Encoder):
             rows[chosen] = self._batch([texts[index] for index in chosen])
         return rows
 
-    @torch.inference_mode()
     def _batch(self, texts: list[str]) -> Vectors:
         tokens = self._tokenizer(
             texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt"
         ).to(self._device)
-        states = self._model(**tokens).last_hidden_state
-        if self._first_token:
-            pooled = states[:, 0]
-        else:
-            mask = tokens["attention_mask"].unsqueeze(-1).to(states.dtype)
-            pooled = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
-        vectors: Vectors = torch.nn.functional.normalize(pooled.float(), dim=-1).cpu().numpy()
+        with torch.inference_mode():
+            states = self._model(**tokens).last_hidden_state
+            if self._first_token:
+                pooled = states[:, 0]
+            else:
+                mask = tokens["attention_mask"].unsqueeze(-1).to(states.dtype)
+                pooled = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
+            unit = torch.nn.functional.normalize(pooled.float(), dim=-1)
+        vectors: Vectors = unit.cpu().numpy()
         return vectors
 
 

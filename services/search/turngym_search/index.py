@@ -28,6 +28,8 @@ HNSW_SEARCH = 64  # breadth of a search
 IVF_TRAINING = 64  # vectors a list that its centroids are learnt from
 IVF_PROBES = 32  # lists that a search looks into
 
+_CallbackWriter: Any = vars(faiss)["PyCallbackIOWriter"]  # its type stubs don't know it
+
 SCORE_DIGITS = 5  # float32 products differ in their last bits with the size of a batch; what is equal up to here is a tie
 SPARE = 4  # results beyond those asked for, so that ties at the edge are broken by row, not by chance
 
@@ -115,7 +117,7 @@ def make_index(kind: str, dim: int, count: int, sample: Vectors) -> Any:
     if kind == "flat":
         return faiss.IndexFlatIP(dim)
     if kind == "hnsw":
-        index = faiss.IndexHNSWFlat(dim, HNSW_LINKS, faiss.METRIC_INNER_PRODUCT)
+        index: Any = faiss.IndexHNSWFlat(dim, HNSW_LINKS, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction, index.hnsw.efSearch = HNSW_BUILD, HNSW_SEARCH
         return index
     if kind == "sq8":
@@ -152,7 +154,7 @@ def write_index(folder: Path, manifest: Manifest, sample: Vectors, blocks: Itera
             digest.update(data)
             return file.write(data)
 
-        faiss.write_index(index, faiss.PyCallbackIOWriter(write))
+        faiss.write_index(index, _CallbackWriter(write))
     written = replace(manifest, index_sha256=digest.hexdigest())
     with whole_file(folder / MANIFEST_FILE) as file:
         file.write(json.dumps(asdict(written), indent=1).encode())

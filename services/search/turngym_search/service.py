@@ -26,6 +26,7 @@ class SearchService(Service):
 
     Options: ClassVar = SearchOptions
     defaults: ClassVar = {"port": 8002}
+    tasks: SearchTasks
 
     def __init__(self, settings: SearchSettings | None = None) -> None:
         self.settings = settings or load_settings()
