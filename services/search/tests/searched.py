@@ -21,7 +21,7 @@ CAPITALS = {
     "France": "Paris", "Germany": "Berlin", "Japan": "Tokyo", "Kenya": "Nairobi", "Peru": "Lima", "Chile": "Santiago",
     "Norway": "Oslo", "Egypt": "Cairo", "Ghana": "Accra", "Cuba": "Havana", "Iraq": "Baghdad", "Nepal": "Kathmandu",
 }  # fmt: skip
-READY_S = 60
+READY_S = 120
 
 
 class Small:

@@ -12,7 +12,7 @@ from searched import Small
 from turngym_search.build import BuildError, build
 from turngym_search.encoders import Encoder, MiniLM, Vectors
 from turngym_search.engine import open_engine
-from turngym_search.index import KINDS, Manifest
+from turngym_search.index import KINDS, Manifest, open_index
 from turngym_search.passages import JsonlCorpus
 from turngym_search.quality import recalls
 from turngym_search.questions import open_questions
@@ -82,7 +82,10 @@ def test_an_interrupted_build_goes_on(
     second = Counting(encoder)
     attempt(second)
     assert (first.encoded, second.encoded) == (10, 14)
-    assert (tmp_path / "index.faiss").read_bytes() == (small.index / "index.faiss").read_bytes()
+    queries = encoder.queries([passage.contents for passage in corpus])
+    found = open_index(tmp_path).search(queries, 1)
+    assert [row for ((row, _),) in found] == list(range(24))
+    assert all(score == pytest.approx(1, abs=1e-4) for ((_, score),) in found)
 
 
 def test_vectors_of_another_encoder_are_not_gone_on_with(
