@@ -46,7 +46,7 @@ def status(code: int) -> Callable[[dict[str, Any]], web.Response]:
 
 
 async def slow(body: dict[str, Any]) -> dict[str, Any]:
-    await asyncio.sleep(30)
+    await asyncio.sleep(2)
     return found(body)
 
 

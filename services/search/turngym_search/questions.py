@@ -125,9 +125,10 @@ def _jsonl(path: Path) -> Iterator[dict[str, Any]]:
                 raise QuestionsError(f"{path}, line {number} is not JSON: {error}") from None
 
 
-def _question(row: dict[str, Any], place: str) -> Question:
-    text = row.get("question")
-    answers = _answers(row)
+def _question(row: Any, place: str) -> Question:
+    known: dict[str, Any] = row if isinstance(row, dict) else {}
+    text = known.get("question")
+    answers = _answers(known)
     if not isinstance(text, str) or not text.strip() or not answers:
         raise QuestionsError(
             f"{place}: a question and its answers are wanted (question, and reward_model.ground_truth.target or answers)"
@@ -136,9 +137,9 @@ def _question(row: dict[str, Any], place: str) -> Question:
         Gold(str(entry), "")
         if not isinstance(entry, dict)
         else Gold(str(entry["id"]), entry.get("title", ""))
-        for entry in row.get("gold") or ()
+        for entry in known.get("gold") or ()
     )
-    about = {key: row[key] for key in ("data_source", "kind", "hops") if row.get(key) is not None}
+    about = {key: known[key] for key in ("data_source", "kind", "hops") if known.get(key) is not None}
     return Question(text.strip(), answers, gold, about)
 
 
