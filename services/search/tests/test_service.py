@@ -4,7 +4,6 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -256,6 +255,7 @@ class RemoteServer:
     def __init__(self) -> None:
         self.status = 200
         self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -277,13 +277,13 @@ class RemoteServer:
             await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", self.port).start()
             started.set()
-            await asyncio.Event().wait()
+            await self._stopping.wait()
+            await runner.cleanup()
 
-        with suppress(RuntimeError):  # the loop is stopped in the middle of it
-            self._loop.run_until_complete(main())
+        self._loop.run_until_complete(main())
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(10)
 
 
