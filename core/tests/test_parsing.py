@@ -65,4 +65,4 @@ def test_what_follows_the_first_closed_tag_changes_nothing(parts: list[str]) -> 
     except UnreadableAction:
         return
     assert read_action(text + " and <answer>more</answer>", GRAMMAR) == action
-    assert action.count("</") == 1
+    assert any(action.startswith(f"<{tag}>") and action.endswith(f"</{tag}>") for tag in GRAMMAR.tags)

@@ -93,7 +93,7 @@ def _encode(corpus: Corpus, encoder: Encoder, out: Path, manifest: Manifest, ste
             )
         done = int(noted["done"])
     shape = (manifest.count, manifest.dim)
-    vectors = np.memmap(path, np.float32, "r+" if path.exists() else "w+", shape=shape)
+    vectors: Vectors = np.memmap(path, np.float32, "r+" if path.exists() else "w+", shape=shape)
     step("encoding passages", done, manifest.count)
     while done < manifest.count:
         end = min(done + BLOCK, manifest.count)

@@ -7,13 +7,14 @@ float32 rows of length 1, so that an inner product is a cosine, and has a hash t
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from turngym_search.settings import MINILM
 
-Vectors = npt.NDArray[np.float32]
+Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
 class EncoderError(Exception):
@@ -54,10 +55,11 @@ class MiniLM(Encoder):
         self.dim = encoder.DIMENSIONS
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        return self._model.encode(texts)
+        vectors: Vectors = self._model.encode(texts)
+        return vectors
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        return self._model.encode(texts)
+        return self.queries(texts)
 
 
 def open_encoder(name: str, prefixes: str = "auto") -> Encoder:

@@ -62,7 +62,7 @@ class HuggingFaceEncoder(Encoder):
         return self._encode([self._passage_prefix + text for text in texts])
 
     def _encode(self, texts: list[str]) -> Vectors:
-        rows = np.empty((len(texts), self.dim), np.float32)
+        rows: Vectors = np.empty((len(texts), self.dim), np.float32)
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # alike lengths: less padding
         for begin in range(0, len(order), BATCH):
             chosen = order[begin : begin + BATCH]

@@ -111,7 +111,8 @@ class JsonlCorpus(Corpus):
 
     def _scan(self, kept: Path, size: int, advance: Advance) -> None:
         """Find where each line begins, and the file's hash, in one pass. The last offset is the end of the last line."""
-        digest, found, begin = hashlib.sha256(), [np.zeros(1, np.int64)], 0
+        digest, begin = hashlib.sha256(), 0
+        found: list[npt.NDArray[np.int64]] = [np.zeros(1, np.int64)]
         while chunk := self._file.read(_CHUNK):
             digest.update(chunk)
             found.append(np.flatnonzero(np.frombuffer(chunk, np.uint8) == _NEWLINE) + (begin + 1))

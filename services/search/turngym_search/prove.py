@@ -133,7 +133,7 @@ def main() -> int:
     begun = time.monotonic()
     service = SearchService()
     service.load(lambda what, part: None)
-    splits: Sequence[Split] = (arguments.split,) if arguments.split else SPLITS  # type: ignore[assignment]
+    splits: Sequence[Split] = (arguments.split,) if arguments.split else SPLITS
     failures = asyncio.run(prove(service, splits, arguments.n, console))
     service.close()
     for failure in failures[:SHOWN]:

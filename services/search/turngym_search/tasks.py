@@ -44,8 +44,8 @@ class SearchTasks(TaskSet):
             folder, _, index = task_id.rpartition("/")
             if folder != f"search/{split}" or not (index.isascii() and index.isdigit() and len(index) < 10):
                 continue
-            if index == str(int(index)) and int(index) < self.count(split):  # type: ignore[arg-type]
-                return self.at(split, int(index))  # type: ignore[arg-type]
+            if index == str(int(index)) and int(index) < self.count(split):
+                return self.at(split, int(index))
         raise KeyError(task_id)
 
     def question(self, task: TaskInfo) -> Question:
