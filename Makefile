@@ -15,10 +15,12 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 
 # Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
-  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR \
+  $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
+  TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS)
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
-TOOLS := TASK PYTHON PYTEST_ARGS SHELL
+TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET
 
 # A misspelt NAME=value on the command line is an error, not a silent default.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
@@ -67,6 +69,7 @@ help:  ## this text
 #:   make serve TASK=textcraft PORT=8010 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+#:   make serve TASK=search SEARCH_RETRIEVER=hybrid             the search service's own settings: see its README
 #:
 #: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
 #:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
@@ -80,7 +83,9 @@ help:  ## this text
 #:
 #: Figures of a service that take minutes (ARGS=--help says more):
 #:   make prove TASK=babyai                                     the expert on every level
+#:   make prove TASK=search                                     the expert on every question
 #:   make bench TASK=babyai                                     CPU per step
+#:   make bench TASK=search                                     its retriever beside plain FAISS
 #:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
@@ -130,10 +135,10 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
-	@$(SERVICES)/mypy core/turngym trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
+	@$(SERVICES)/mypy core/turngym corpus/turngym_corpus trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
 test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
-	@$(SERVICES)/pytest core services $(PYTEST_ARGS)
+	@$(SERVICES)/pytest core corpus services $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
 
@@ -143,12 +148,19 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-prove: services-env  ## play every task's expert, with the figures of the README: TASK=babyai
+prove: services-env  ## play every task's expert, with the figures of the README: TASK=search
 	$(check_task)
 	@exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
-bench: services-env  ## CPU per step beside a bare route in the same run; a service's own figures: TASK=babyai
+bench: services-env  ## CPU per step beside a bare route in the same run; a service's own figures: TASK=search
 	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
+
+.PHONY: corpus-check
+corpus-check:  ## make the corpus's texts anew from its sources and compare: [WORDNET=dir]
+	@[ -x .venv/corpus/bin/python ] || $(PYTHON) -m venv .venv/corpus
+	@.venv/corpus/bin/python -m pip install --quiet --disable-pip-version-check -e 'corpus[sources]' pytest pytest-asyncio hypothesis
+	@.venv/corpus/bin/python -m pytest -q corpus/tests/test_build.py $(PYTEST_ARGS)
+	@.venv/corpus/bin/python -m turngym_corpus.build --check $(if $(WORDNET),--wordnet $(call quote,$(WORDNET)))
 
 .PHONY: up down docker
 docker:

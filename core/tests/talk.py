@@ -53,6 +53,6 @@ def problem(answer: httpx.Response, code: str) -> dict[str, Any]:
     )
     assert document["retryable"] == kind.retryable
     assert document["title"] == kind.title and document["type"].endswith(code) and document["detail"]
-    if code in ("at_capacity", "not_ready", "storage_failure"):
+    if kind.status == 503:
         assert int(answer.headers["retry-after"]) >= 1
     return document

@@ -1,9 +1,9 @@
 """A small deterministic service for the tests of the core: count to a target, with ways to misbehave on demand.
 
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
-``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``bad score``,
-``bad data``. Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first
-argument holds the fields of :class:`Toy`.
+``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``consult``
+(refused as often as the toy's ``refusals`` say), ``bad score``, ``bad data``. Run as a program it serves itself:
+``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the fields of :class:`Toy`.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from typing import Any
 
 from turngym.environment import (
     BackendDied,
+    BackendUnavailable,
     Environment,
     Mode,
     NotSupported,
@@ -29,6 +30,8 @@ from turngym.environment import (
 )
 from turngym.environment import Options as BaseOptions
 from turngym.schema import ActionGrammar, Command, Message, Split, StopReason, TaskInfo
+from turngym.server.http import Call, Reply, json_reply
+from turngym.server.routes import RouteDoc
 
 COUNTS = {"train": 40, "validation": 10, "test": 20}
 PNG = bytes.fromhex(
@@ -129,6 +132,11 @@ class ToyEnvironment(Environment):
             os.kill(os.getpid(), signal.SIGKILL)
         if action == "lose":
             raise BackendDied("the toy's backend is gone")
+        if action == "consult":
+            if self.toy.refusals:
+                self.toy.refusals -= 1
+                raise BackendUnavailable("the toy's oracle is busy", retry_after=2)
+            return self._say("the oracle has spoken")
         if action == "bad score":
             return Outcome("?", score=7.0)
         if action == "bad data":
@@ -185,6 +193,7 @@ class Toy(Service):
     load_s: float = 0.0
     load_error: str = ""
     broken_gauges: bool = False
+    refusals: int = 0
     invalid_limit: int | None = 3
     defaults: dict[str, Any] = field(default_factory=lambda: {"port": 8099})  # type: ignore[misc]
 
@@ -221,6 +230,14 @@ class Toy(Service):
     def open(self, task: TaskInfo, seed: int, options: ToyOptions) -> ToyEnvironment:
         kind = AsyncToyEnvironment if self.mode == "async" else ToyEnvironment
         return kind(3 + task.index % 10, options, self, seed)
+
+    def routes(self) -> list[RouteDoc]:
+        return [RouteDoc("POST", "/toys", self.toys, "Send toys", {200: None}, ("too_large", "internal"))]
+
+    async def toys(self, call: Call) -> Reply:
+        if (body := await call.body()) == b"broken":
+            raise RuntimeError("the toy is broken")
+        return json_reply({"toys": len(body)})
 
     def gauges(self) -> dict[str, float]:
         if self.broken_gauges:

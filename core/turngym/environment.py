@@ -5,15 +5,18 @@ environment has no reset, no session id, no clock and no HTTP; it can be importe
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from turngym.schema import ActionGrammar, Message, Split, StopReason, TaskInfo
+
+if TYPE_CHECKING:
+    from turngym.server.routes import RouteDoc
 
 Progress = Callable[[str, float], None]
 
@@ -33,6 +36,18 @@ class NotSupported(Exception):
 
 class BackendDied(Exception):
     """Raised by an environment whose backend (JVM, browser, process) is gone. The runtime rebuilds the episode by replay."""
+
+
+class BackendUnavailable(Exception):
+    """Raised by an environment that needs something (another server, a queue with room) which can't answer just now.
+
+    The environment must be as it was before the call: the session stays open, the client is told ``backend_unavailable`` and
+    tries the same turn again, after ``retry_after`` seconds.
+    """
+
+    def __init__(self, detail: str, retry_after: float = 1.0) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
 
 
 class Options(BaseModel):
@@ -179,6 +194,13 @@ class Service(ABC):
     @abstractmethod
     def open(self, task: TaskInfo, seed: int, options: Any) -> Environment:
         """A fresh episode of the task. ``options`` is an instance of :attr:`Options`. Same arguments, same texts."""
+
+    def routes(self) -> "Sequence[RouteDoc]":
+        """Routes of the service's own, beside the protocol's; they are documented and guarded like those.
+
+        A handler that needs what :meth:`load` makes raises the problem ``not_ready`` until it is there.
+        """
+        return ()
 
     def gauges(self) -> Mapping[str, float]:
         """Environment gauges for /metrics, e.g. ``{"jvm_heap_bytes": 1.2e8}``."""

@@ -2,7 +2,8 @@
 
 A turn may be free text that ends in a line ``Action: …`` (ReAct, Yao et al. 2023), a fenced block, a tag such as
 ``<search>…</search>``, or the bare command. Exactly one action must stand in it: none, or more than one, is unreadable, and
-what is wrong is said in words that the agent can act on. Parsing an action's own arguments is the environment's business.
+what is wrong is said in words that the agent can act on. Of tags the first that is closed counts, as a sampler stops there.
+Parsing an action's own arguments is the environment's business.
 """
 
 import re
@@ -30,7 +31,7 @@ def read_action(text: str, grammar: ActionGrammar) -> str:
 
     :param text: what the model wrote in this turn.
     :param grammar: the forms to try, in order; the first form that is present decides.
-    :returns: the command; for the form "tags", with its tag (``<search>query</search>``).
+    :returns: the command; for the form "tags" in its tag (``<search>query</search>``).
     :raises UnreadableAction: if there is no action or more than one.
     """
     found: list[str] | None = None
@@ -66,9 +67,21 @@ def _fenced(text: str, grammar: ActionGrammar) -> list[str] | None:
 
 
 def _tags(text: str, grammar: ActionGrammar) -> list[str] | None:
+    """What stands in the tag that is closed first. A sampler that stops there writes no more, so what follows is not read.
+
+    Many endpoints take the stop string off what they return: where a closing tag is one, it may be missing at the end.
+    """
     names = "|".join(re.escape(name) for name in grammar.tags)
-    found = [match[0] for match in re.finditer(rf"<({names})>.*?</\1>", text, re.DOTALL)]
-    return found or None
+    for closing in re.finditer(rf"</({names})>", text):
+        opening = f"<{closing[1]}>"
+        begin = text.rfind(opening, 0, closing.start())
+        if begin >= 0:
+            content = text[begin + len(opening) : closing.start()]
+            return [f"{opening}{content.strip()}{closing[0]}"]
+    *_, last = [None, *re.finditer(rf"</?({names})>", text)]
+    if last is not None and not last[0].startswith("</") and f"</{last[1]}>" in grammar.stop:
+        return [f"{last[0]}{text[last.end() :].strip()}</{last[1]}>"]
+    return None
 
 
 def _bare(text: str, grammar: ActionGrammar) -> list[str] | None:

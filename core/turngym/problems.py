@@ -37,6 +37,12 @@ _KINDS = (
     ProblemKind("at_capacity", 503, "Every session slot is taken", retryable=True),
     ProblemKind("not_ready", 503, "The service is still loading", retryable=True),
     ProblemKind("storage_failure", 503, "The journal can't be written; no action was taken", retryable=True),
+    ProblemKind(
+        "backend_unavailable",
+        503,
+        "What the environment depends on can't answer now; no action was taken",
+        retryable=True,
+    ),
     ProblemKind("unknown_session", 404, "This server does not know the session"),
     ProblemKind("session_closed", 410, "The session was closed"),
     ProblemKind("session_expired", 410, "The session expired"),

@@ -157,6 +157,40 @@ def test_environment_failure_is_terminal(http: httpx.Client, action: str) -> Non
     assert step(http, session, "add 1", 1).content == last.content
 
 
+@pytest.mark.parametrize("mode", ["inline", "thread", "async", "process"])
+def test_backend_unavailable_leaves_the_session_as_it_was(serve: ServerFactory, mode: str) -> None:
+    with serve({"mode": mode, "refusals": 3}, workers=1).client() as http:
+        session = create(http)
+        played(http, session, "add 1", 1)
+        for _ in range(3):
+            problem(step(http, session, "consult", 2), "backend_unavailable")
+        assert http.get(f"/sessions/{session['session_id']}").json()["turn"] == 1
+        assert played(http, session, "consult", 2)["observation"]["text"] == "the oracle has spoken"
+
+
+def test_backend_unavailable_while_a_session_is_rebuilt_is_no_end(serve: ServerFactory) -> None:
+    served = serve({"refusals": 1})
+    with served.client() as http:
+        session = create(http)
+        problem(step(http, session, "consult", 1), "backend_unavailable")
+        played(http, session, "consult", 1)
+    served.kill()
+    with served.start().client() as http:  # the new process refuses once more, in the replay of turn 1
+        problem(step(http, session, "add 1", 2), "backend_unavailable")
+        assert played(http, session, "add 1", 2)["turn"] == 2
+        problem(
+            http.post("/sessions", json={"split": "test", "index": 0, "actions": ["lose"]}),
+            "environment_failure",
+        )
+
+
+def test_backend_unavailable_opens_no_session(serve: ServerFactory) -> None:
+    with serve({"refusals": 1}, max_sessions=1).client() as http:
+        body = {"session_id": new_id(), "split": "test", "index": 0, "actions": ["consult"]}
+        problem(http.post("/sessions", json=body), "backend_unavailable")
+        assert http.post("/sessions", json=body).json()["turn"] == 1
+
+
 def test_at_capacity_after_a_wait(serve: ServerFactory) -> None:
     with serve(max_sessions=1, queue_timeout_s=0.2).client() as http:
         create(http)

@@ -66,6 +66,18 @@ def test_every_route_documents_its_answers_and_problems(http: httpx.Client) -> N
     assert "StepRequest" in http.get("/schema").json()
 
 
+def test_a_service_s_own_route_is_documented_and_guarded_like_the_others(serve: ServerFactory) -> None:
+    with serve(token="s3cret", max_body_bytes=100).client() as http:
+        problem(http.post("/toys", content=b"two"), "unauthorized")
+        http.headers["Authorization"] = "Bearer s3cret"
+        assert http.post("/toys", content=b"two").json() == {"toys": 3}
+        problem(http.post("/toys", content=b"x" * 200), "too_large")
+        problem(http.post("/toys", content=b"broken"), "internal")
+        problem(http.get("/toys"), "method_not_allowed")
+        described = http.get("/openapi.json").json()["paths"]["/toys"]["post"]
+        assert {"200", "401", "413", "500"} <= described["responses"].keys()
+
+
 def test_metrics_count_what_happens(serve: ServerFactory) -> None:
     with serve().client() as http:
         played(http, create(http), "add 3", 1)

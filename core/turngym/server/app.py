@@ -70,7 +70,7 @@ def create_app(
     spec = service.spec
     metrics = Metrics(service.gauges)
     routes = Routes(service, settings, metrics)
-    table = routes.table()
+    table = [*routes.table(), *service.routes()]
     routes.schemas = document.schemas(table)
 
     @asynccontextmanager

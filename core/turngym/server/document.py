@@ -100,7 +100,7 @@ def _problem(codes: list[str]) -> dict[str, Any]:
     lines = [f"`{code}`: {PROBLEMS[code].title}" for code in codes]
     schema = {"allOf": [_reference(Problem)], "properties": {"code": {"enum": codes}}}
     answer: dict[str, Any] = {"description": "; ".join(lines), "content": {MEDIA_TYPE: {"schema": schema}}}
-    if any(code in ("at_capacity", "not_ready", "storage_failure") for code in codes):
+    if any(PROBLEMS[code].status == 503 for code in codes):
         answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
     return answer
 

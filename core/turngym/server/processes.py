@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from turngym.environment import BackendDied, NotSupported, Service
+from turngym.environment import BackendDied, BackendUnavailable, NotSupported, Service
 from turngym.server.episode import Episode, EpisodeOver, Turn
 from turngym.server.execution import (
     Backend,
@@ -40,6 +40,15 @@ class Handle:
     key: int
 
 
+_RAISED: dict[str, type[Exception]] = {
+    "over": EpisodeOver,
+    "unsupported": NotSupported,
+    "died": BackendDied,
+    "unavailable": BackendUnavailable,
+    "error": WorkerError,
+}
+
+
 def _worker_main(connection: Connection, blob: bytes) -> None:
     """The life of a worker process: load the service, then answer calls until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -60,6 +69,8 @@ def _worker_main(connection: Connection, blob: bytes) -> None:
             connection.send(("unsupported", str(error)))
         except BackendDied as error:
             connection.send(("died", str(error)))
+        except BackendUnavailable as error:
+            connection.send(("unavailable", str(error)))
         except Exception as error:  # it crosses the pipe as text: not every exception can be pickled
             connection.send(("error", f"{type(error).__name__}: {error}"))
 
@@ -112,9 +123,7 @@ class Worker:
             kind, value = self._answer(future)
         if kind == "ok":
             return value
-        raise {"over": EpisodeOver, "unsupported": NotSupported, "died": BackendDied, "error": WorkerError}[
-            kind
-        ](value)
+        raise _RAISED[kind](value)
 
     async def _wait_loaded(self) -> None:
         if self.alive and not self._loaded.done():

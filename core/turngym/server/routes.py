@@ -303,7 +303,7 @@ class Routes:
     def table(self) -> list[RouteDoc]:
         """Every route, the hottest first."""
         kept = ("unknown_session", "invalid_request", "not_ready")
-        failed = (*kept, "step_timeout", "environment_failure", "internal")
+        failed = (*kept, "step_timeout", "environment_failure", "backend_unavailable", "internal")
         over = ("session_finished", "session_closed", "session_expired")
         sent = ("bad_json", "too_large", "invalid_request")
         made = (*sent, "session_conflict", "at_capacity", "storage_failure", "unknown_task", "not_supported")

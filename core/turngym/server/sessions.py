@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import orjson
 
-from turngym.environment import BackendDied, Mode, Service
+from turngym.environment import BackendDied, BackendUnavailable, Mode, Service
 from turngym.problems import ProblemError
 from turngym.schema import StopReason, TaskInfo
 from turngym.server import journal as rows
@@ -247,6 +247,13 @@ class Sessions:
         """The problem that an error of the environment is."""
         if isinstance(error, ProblemError):
             return error
+        if isinstance(error, BackendUnavailable):
+            return ProblemError(
+                "backend_unavailable",
+                f"{what}: {error}",
+                session_id=session_id,
+                retry_after=error.retry_after,
+            )
         if isinstance(error, DeadlinePassed):
             return ProblemError(
                 "step_timeout", f"{what} took longer than its deadline", session_id=session_id

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from turngym.environment import BackendDied, Mode, NotSupported
+from turngym.environment import BackendDied, BackendUnavailable, Mode, NotSupported
 from turngym.problems import ProblemError
 from turngym.schema import BatchStepEntry
 from turngym.server import journal as rows
@@ -165,6 +165,9 @@ class Steps:
                         "environment_failure",
                         f"acting this turn has killed the backend twice: {error}",
                     )
+            except BackendUnavailable as error:
+                session.attempts -= 1
+                raise self._sessions.explain(error, session.id, f"turn {session.turn + 1}") from error
             except DeadlinePassed:
                 await self._sessions.abandon(session)
                 await self._sessions.fail(
@@ -250,6 +253,8 @@ class Steps:
             await self._sessions.fail(
                 session, "step_timeout", f"its replay took longer than {self._settings.rebuild_timeout_s:g} s"
             )
+        except BackendUnavailable as error:
+            raise self._sessions.explain(error, session.id, "its replay") from error
         except EpisodeOver as over:
             await self._sessions.fail(
                 session, "environment_failure", f"its replay drifted: it ended at turn {over.turn}"
@@ -298,6 +303,8 @@ class Steps:
                     raise ProblemError("not_supported", str(error), session_id=session_id) from None
                 except BackendDied:
                     await self._sessions.drop(session)
+                except BackendUnavailable as error:
+                    raise self._sessions.explain(error, session_id, f"listing {question}") from error
                 except DeadlinePassed:
                     await self._sessions.abandon(session)
                     await self._sessions.fail(session, "step_timeout", f"listing {question} took too long")
