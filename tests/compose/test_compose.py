@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -17,6 +18,7 @@ from turngym.schema import SessionRequest, StopReason
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "turngym-test"
+SERVICES = ("textcraft", "babyai", "search")
 
 pytestmark = [pytest.mark.compose, pytest.mark.slow]
 
@@ -31,9 +33,9 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
 
 @dataclass(frozen=True)
 class Composition:
-    """A started composition: where textcraft answers, and ``docker compose`` on it."""
+    """A started composition: where each service answers, and ``docker compose`` on it."""
 
-    url: str
+    urls: dict[str, str]
     environ: dict[str, str]
 
     def compose(self, *arguments: str) -> str:
@@ -48,19 +50,21 @@ class Composition:
 @pytest.fixture(scope="session")
 def composition() -> Iterator[Composition]:
     """Builds the images, starts everything, waits until it is healthy; takes all of it down afterwards, volumes too."""
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with ExitStack() as held:
+        sockets = {name: held.enter_context(socket()) for name in SERVICES}
+        for free in sockets.values():
+            free.bind(("127.0.0.1", 0))
+        ports = {name: free.getsockname()[1] for name, free in sockets.items()}
     environ = {
         **os.environ,
         "COMPOSE_PROJECT_NAME": PROJECT,
-        "TEXTCRAFT_PORT": str(port),
+        **{f"{name.upper()}_PORT": str(port) for name, port in ports.items()},
         "TURNGYM_EXPERTS": "1",
     }
-    started = Composition(f"http://127.0.0.1:{port}", environ)
+    started = Composition({name: f"http://127.0.0.1:{port}" for name, port in ports.items()}, environ)
     try:
         started.compose("build")
-        started.compose("up", "--detach", "--wait", "--wait-timeout", "120")
+        started.compose("up", "--detach", "--wait", "--wait-timeout", "180")
         yield started
     finally:
         started.compose("down", "--volumes", "--timeout", "5")
@@ -68,40 +72,46 @@ def composition() -> Iterator[Composition]:
 
 @pytest.fixture
 def client(composition: Composition) -> Iterator[Client]:
-    with Client(composition.url) as found:
+    with Client(composition.urls["textcraft"]) as found:
         found.wait_ready()
         yield found
 
 
-def test_every_container_is_healthy_and_not_root(composition: Composition) -> None:
+def test_every_container_is_healthy(composition: Composition) -> None:
     listed = [json.loads(line) for line in composition.compose("ps", "--format", "json").splitlines()]
-    assert [(entry["Service"], entry["Health"]) for entry in listed] == [("textcraft", "healthy")]
-    assert composition.compose("exec", "-T", "textcraft", "id", "-u").strip() != "0"
+    assert {entry["Service"]: entry["Health"] for entry in listed} == dict.fromkeys(SERVICES, "healthy")
 
 
-def test_the_image_holds_one_release_of_the_data_and_no_tools(composition: Composition) -> None:
-    code = "import minecraft_data as m, os; print(sorted(os.listdir(m.__path__[0] + '/data/data/pc')))"
-    assert (
-        composition.compose("exec", "-T", "textcraft", "python", "-c", code).strip() == "['1.19', 'common']"
-    )
-    frozen = composition.compose("exec", "-T", "textcraft", "pip", "list")
+@pytest.mark.parametrize("service", SERVICES)
+def test_an_image_has_a_user_and_no_tools(composition: Composition, service: str) -> None:
+    assert composition.compose("exec", "-T", service, "id", "-u").strip() != "0"
+    frozen = composition.compose("exec", "-T", service, "pip", "list")
     assert "pytest" not in frozen
     assert "torch" not in frozen
 
 
-def test_an_episode_is_played_to_success(client: Client) -> None:
-    result = client.create(SessionRequest(split="test", index=0))
-    while not result.terminated:
-        action = client.expert(result.session_id).action
-        result = client.step(result.session_id, action, result.turn + 1)
-    assert result.stop_reason == StopReason.SUCCESS
-    assert result.score == 1
-    assert client.close(result.session_id).success
+def test_textcraft_s_image_holds_one_release_of_the_data(composition: Composition) -> None:
+    code = "import minecraft_data as m, os; print(sorted(os.listdir(m.__path__[0] + '/data/data/pc')))"
+    assert (
+        composition.compose("exec", "-T", "textcraft", "python", "-c", code).strip() == "['1.19', 'common']"
+    )
 
 
-def test_the_service_conforms(composition: Composition) -> None:
+@pytest.mark.parametrize("service", SERVICES)
+def test_an_episode_is_played_to_success(composition: Composition, service: str) -> None:
+    with Client(composition.urls[service]) as client:
+        result = client.create(SessionRequest(split="test", index=0))
+        while not result.terminated:
+            action = client.expert(result.session_id).action
+            result = client.step(result.session_id, action, result.turn + 1)
+        assert result.stop_reason == StopReason.SUCCESS
+        assert client.close(result.session_id).success
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_conforms(composition: Composition, service: str) -> None:
     turngym = Path(sys.executable).parent / "turngym"
-    check = subprocess.run([turngym, "check", composition.url], text=True, capture_output=True)
+    check = subprocess.run([turngym, "check", composition.urls[service]], text=True, capture_output=True)
     assert check.returncode == 0, check.stdout + check.stderr
 
 
