@@ -11,6 +11,8 @@ does hits both.
 
 import argparse
 import asyncio
+import contextlib
+import io
 import os
 import random
 import socket
@@ -20,8 +22,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import minigrid  # noqa: F401  registers the levels
@@ -42,7 +44,7 @@ LEVELS = ("GoToLocal-v0", "GoTo-v0", "BossLevel-v0")
 WIDTH = 16
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving() -> Iterator[Server]:
     """The service with its journal, ended on the way out."""
     with socket.socket() as probe:
@@ -96,12 +98,19 @@ async def server_round(server: Server, number: int, level: str, plays: list[list
     return spent / done
 
 
+def minigrid_game(level: str, seed: int) -> Any:
+    """minigrid's own environment, reset; it would print each layout that it rejects."""
+    env = gymnasium.make(f"BabyAI-{level}", disable_env_checker=True).unwrapped
+    with contextlib.redirect_stdout(io.StringIO()):
+        env.reset(seed=seed)
+    return env
+
+
 def plays_of(level: str, rng: random.Random, length: int) -> list[list[int]]:
     """Random actions for each session, up to where minigrid ends the episode."""
     plays = []
     for i in range(WIDTH):
-        env = gymnasium.make(f"BabyAI-{level}", disable_env_checker=True).unwrapped
-        env.reset(seed=i % 10)
+        env = minigrid_game(level, i % 10)
         actions: list[int] = []
         while len(actions) < length:
             actions.append(rng.choice((0, 1, 2, 2, 2, 3, 4, 5)))
@@ -116,8 +125,7 @@ def minigrid_round(level: str, plays: list[list[int]]) -> float:
     """CPU seconds per step of minigrid's own environment and observation."""
     spent, done = 0.0, 0
     for i, actions in enumerate(plays):
-        env = gymnasium.make(f"BabyAI-{level}", disable_env_checker=True).unwrapped
-        env.reset(seed=i % 10)
+        env = minigrid_game(level, i % 10)
         before = time.process_time()
         for action in actions:
             env.step(action)

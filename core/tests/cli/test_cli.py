@@ -97,7 +97,9 @@ def test_serve_takes_every_setting_as_an_option(installed: dict[str, str]) -> No
 
 
 def test_serve_says_what_is_wrong(installed: dict[str, str], shared: Served) -> None:
-    fails(turngym(installed, "serve", "nothing"), "no service 'nothing' is installed here; there are: ")
+    unknown = turngym(installed, "serve", "nothing")
+    fails(unknown, "no service 'nothing' is installed here; there are: ")
+    fails(unknown, " broken, ")
     fails(turngym(installed, "serve", "broken"), "can't be imported: No module named 'nosuchmodule'")
     fails(turngym(installed, "serve", "toy", "--port", "99999"), "TURNGYM_PORT=99999")
     fails(turngym(installed | {"TURNGYM_QUEUE": "many"}, "serve", "toy"), "TURNGYM_QUEUE='many'")

@@ -86,8 +86,7 @@ def encode(tokenizer: PreTrainedTokenizerFast, messages: Sequence[Mapping[str, s
 
 
 def new_model(tokenizer: PreTrainedTokenizerFast, lesson: Lesson) -> Qwen3ForCausalLM:
-    """A fresh model for this tokenizer, random but for its induction heads. Its embeddings are large enough to be told apart
-    from the start, which is half of copying."""
+    """A fresh model for this tokenizer, random but for its induction heads."""
     heads = lesson.hidden // lesson.head_dim
     model = Qwen3ForCausalLM(
         Qwen3Config(
@@ -106,7 +105,6 @@ def new_model(tokenizer: PreTrainedTokenizerFast, lesson: Lesson) -> Qwen3ForCau
             pad_token_id=tokenizer.pad_token_id,
         )
     )
-    torch.nn.init.normal_(model.model.embed_tokens.weight, std=lesson.hidden**-0.5)
     induction.plant(model)
     return model
 
