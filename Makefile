@@ -15,7 +15,8 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 
 # Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
-  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR \
+  JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
 TOOLS := TASK PYTHON PYTEST_ARGS SHELL
@@ -67,6 +68,7 @@ help:  ## this text
 #:   make serve TASK=textcraft PORT=8010 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+#:   sciworld also takes JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
 #:
 #: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
 #:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
@@ -122,7 +124,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose bench
+.PHONY: lint test test-train test-compose bench prove
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
@@ -139,8 +141,12 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-bench: services-env  ## CPU per step, beside a bare route in the same run
-	@$(SERVICES)/python bench/step.py $(ARGS)
+bench: services-env  ## CPU per step, beside a bare route in the same run; TASK=sciworld: beside its official wrapper
+	@$(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
+
+prove: services-env  ## play the expert on every task, minutes to an hour: TASK=sciworld [ARGS="--every 10"]
+	$(check_task)
+	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
 .PHONY: up down docker
 docker:
