@@ -18,7 +18,7 @@ from turngym.parsing import read_action
 from turngym.schema import TaskInfo
 from turngym_sciworld.env import GRAMMAR, SciWorld, SciWorldOptions
 from turngym_sciworld.service import SciWorldService
-from turngym_sciworld.tasks import SciWorldTasks, Variation, official_split, KINDS
+from turngym_sciworld.tasks import KINDS, SciWorldTasks, Variation, official_split
 
 Opener = Callable[..., SciWorld]
 
@@ -83,7 +83,11 @@ class Server:
                 probe.bind(("127.0.0.1", 0))
                 self.port = probe.getsockname()[1]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("TURNGYM_")}
-        environ |= {"TURNGYM_PORT": str(self.port), "TURNGYM_JOURNAL": str(self.folder / "journal"), "TURNGYM_EXPERTS": "1"}
+        environ |= {
+            "TURNGYM_PORT": str(self.port),
+            "TURNGYM_JOURNAL": str(self.folder / "journal"),
+            "TURNGYM_EXPERTS": "1",
+        }
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [Path(sys.executable).with_name("turngym"), "serve", "sciworld"],

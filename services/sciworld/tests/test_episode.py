@@ -97,7 +97,8 @@ def test_simplifications_change_the_house(open_task: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"reward": "gold"}, {"simplifications": ["fly"]}, {"simplification": []}, {"instructions": "some"}]
+    "options",
+    [{"reward": "gold"}, {"simplifications": ["fly"]}, {"simplification": []}, {"instructions": "some"}],
 )
 def test_a_wrong_option_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

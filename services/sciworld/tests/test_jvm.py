@@ -12,14 +12,20 @@ from conftest import Opener, play, sample
 from turngym.environment import BackendDied
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
-from turngym_sciworld.java import JavaError, find_jar, find_java
+from turngym_sciworld.java import JavaError, classpath, find_jar, find_java
 from turngym_sciworld.jvm import Jvm
 from turngym_sciworld.pool import Pool
 from turngym_sciworld.settings import JvmSettings
 from turngym_sciworld.tasks import survey
 
 # Genetics and growth draw at random as they go, the others keep the parser and the order of sets busy.
-BUSY = [("mendelian-genetics-known-plant", 3), ("grow-plant", 7), ("boil", 5), ("chemistry-mix", 2), ("find-animal", 11)]
+BUSY = [
+    ("mendelian-genetics-known-plant", 3),
+    ("grow-plant", 7),
+    ("boil", 5),
+    ("chemistry-mix", 2),
+    ("find-animal", 11),
+]
 
 
 def texts_of(env: SciWorld, turns: int) -> list[str]:
@@ -110,7 +116,7 @@ def test_a_dead_jvm_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_jvm_that_does_not_answer_is_killed() -> None:
-    jvm = Jvm(find_java(), find_jar(), JvmSettings(jvm_call_timeout_s=1, jvm_heap_mb=512))
+    jvm = Jvm(find_java(), classpath(), JvmSettings(jvm_call_timeout_s=1, jvm_heap_mb=512))
     simulation = jvm.open("boil", 0, "")
     os.kill(jvm.pid, signal.SIGSTOP)
     with pytest.raises(BackendDied, match="not answered in time"):
@@ -119,18 +125,25 @@ def test_a_jvm_that_does_not_answer_is_killed() -> None:
 
 
 def test_a_jvm_without_memory_ends_with_a_word_about_it() -> None:
-    jvm = Jvm(find_java(), find_jar(), JvmSettings(jvm_heap_mb=64))
-    opened = []
-    with pytest.raises(BackendDied, match="OutOfMemoryError"):
+    jvm = Jvm(find_java(), classpath(), JvmSettings(jvm_heap_mb=64))
+
+    def fill() -> None:
         for variation in range(300):
-            opened.append(jvm.open("boil", variation % 30, ""))
+            jvm.open("boil", variation % 30, "")
+
+    with pytest.raises(BackendDied, match="OutOfMemoryError"):
+        fill()
     assert not jvm.alive
     jvm.kill()
 
 
 def test_a_heap_too_small_to_start_is_said() -> None:
     with pytest.raises(JavaError, match="does not start"):
-        Jvm(find_java(), find_jar(), JvmSettings.model_construct(**{**JvmSettings().model_dump(), "jvm_heap_mb": 2}))
+        Jvm(
+            find_java(),
+            classpath(),
+            JvmSettings.model_construct(**{**JvmSettings().model_dump(), "jvm_heap_mb": 2}),
+        )
 
 
 def test_memory_is_given_back(open_task: Opener, service: object) -> None:
@@ -148,7 +161,7 @@ def test_memory_is_given_back(open_task: Opener, service: object) -> None:
 
 
 def test_the_jvm_ends_when_its_owner_lets_go() -> None:
-    jvm = Jvm(find_java(), find_jar(), JvmSettings(jvm_heap_mb=512))
+    jvm = Jvm(find_java(), classpath(), JvmSettings(jvm_heap_mb=512))
     assert jvm._process.stdin is not None
     jvm._process.stdin.close()
     assert jvm._process.wait(30) is not None

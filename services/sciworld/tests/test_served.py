@@ -112,7 +112,8 @@ def test_episodes_go_on_with_the_same_text_when_the_jvm_is_killed(shared: Server
         with ThreadPoolExecutor(len(sessions)) as threads:
             playing = {index: threads.submit(play, index) for index in sessions}
             while "turngym_steps_total" not in http.get("/metrics").text or not any(
-                http.get(f"/sessions/{session['session_id']}").json()["turn"] > 2 for session in sessions.values()
+                http.get(f"/sessions/{session['session_id']}").json()["turn"] > 2
+                for session in sessions.values()
             ):
                 time.sleep(0.02)
             os.kill(first, signal.SIGKILL)
@@ -121,7 +122,10 @@ def test_episodes_go_on_with_the_same_text_when_the_jvm_is_killed(shared: Server
             }
         (second,) = server.jvms()
         assert second != first
-        assert "turngym_environment_jvms_replaced 1" in http.get("/metrics").text or "jvms_replaced" in http.get("/metrics").text
+        assert (
+            "turngym_environment_jvms_replaced 1" in http.get("/metrics").text
+            or "jvms_replaced" in http.get("/metrics").text
+        )
 
 
 def test_episodes_go_on_with_the_same_text_when_the_service_is_killed(shared: Server, serve: Serve) -> None:
@@ -168,7 +172,7 @@ def test_two_services_have_a_jvm_each_and_take_it_with_them(shared: Server, serv
 def test_what_is_missing_is_said_in_one_line_at_the_start(
     serve: Serve, tmp_path: Path, environ: dict[str, str], said: str
 ) -> None:
-    for name, line in (("OLD", 'echo \'openjdk version "1.8.0_402"\' >&2'), ("SILENT", "true")):
+    for name, line in (("OLD", "echo 'openjdk version \"1.8.0_402\"' >&2"), ("SILENT", "true")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
         (tmp_path / name).chmod(0o755)
     environ = {name: str(tmp_path / value) if value.isupper() else value for name, value in environ.items()}

@@ -15,7 +15,9 @@ TASKS = SciWorldTasks()
 
 def test_the_kinds_are_those_of_the_simulator() -> None:
     listed = json.loads(resources.files("scienceworld").joinpath("tasks.json").read_text())
-    assert [(kind.number, kind.name) for kind in KINDS] == [(item["task_id"], item["task_name"]) for item in listed]
+    assert [(kind.number, kind.name) for kind in KINDS] == [
+        (item["task_id"], item["task_name"]) for item in listed
+    ]
 
 
 def test_the_splits_are_those_of_the_simulator(service: SciWorldService) -> None:
@@ -78,7 +80,9 @@ def test_an_index_beyond_the_split_is_an_index_error(index: int) -> None:
 
 def test_the_survey_has_every_variation() -> None:
     known = survey()
-    assert {name: len(rows) for name, rows in known["kinds"].items()} == {kind.name: kind.variations for kind in KINDS}
+    assert {name: len(rows) for name, rows in known["kinds"].items()} == {
+        kind.name: kind.variations for kind in KINDS
+    }
     for rows in known["kinds"].values():
         assert all(known["goals"][goal].startswith("Your task is to") for goal, _ in rows)
         assert all(turns is None or 1 <= turns <= 400 for _, turns in rows)

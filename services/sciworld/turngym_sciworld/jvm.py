@@ -1,10 +1,11 @@
 """One JVM that runs many simulations, as if each had the JVM to itself.
 
-The simulator keeps four things in globals: a random generator, a counter of object ids, the simplifications in force, and a
-cache of walks through the house. So calls take turns (a lock per JVM), and before a simulation's call its own generator,
-counter and simplifications are put in place; the cache is emptied before it is used. Sets of objects are ordered by their
-identity hash, which HotSpot draws at random: it is told to give all objects the same one, and the sets keep the order in
-which they were filled. With that, a simulation's texts depend on its task and actions alone.
+The simulator keeps in globals: a random generator, a counter of object ids, the simplifications in force, and a cache of
+walks through the house. So calls take turns (a lock per JVM), and before a simulation's call its own generator, counter and
+simplifications are put in place. The cache serves the simulator's solutions alone: which of several walks through all rooms
+a solution takes may depend on the solutions before it, and filling the cache anew takes seconds. Sets of objects are ordered
+by their identity hash, which HotSpot draws at random: it is told to give all objects the same one, and the sets keep the
+order in which they were filled. With that, a simulation's texts depend on its task and actions alone.
 
 The process ends with this one, however this one ends: it reads a pipe that only this process writes to. Its gateway
 listens on the loopback interface and wants a secret. Output goes nowhere but for the last lines, which say why it died.
@@ -75,15 +76,13 @@ class _Client(GatewayClient):  # type: ignore[misc]
 
 class _Gateway(JavaGateway):  # type: ignore[misc]
     def _create_gateway_client(self) -> _Client:
-        client = _Client(gateway_parameters=self.gateway_parameters)
-        client.gateway_property = self._create_gateway_property()
-        return client
+        return _Client(gateway_parameters=self.gateway_parameters)
 
 
 class Jvm:
     """A running JVM. Every method may be called from any thread; BackendDied means that it is gone for good."""
 
-    def __init__(self, java: Path, jar: Path, settings: JvmSettings) -> None:
+    def __init__(self, java: Path, jars: str, settings: JvmSettings) -> None:
         """Start it and load the simulator's classes. Raises JavaError where it does not come up."""
         self._lines: deque[str] = deque(maxlen=20)
         self._lock = threading.Lock()
@@ -91,7 +90,7 @@ class Jvm:
         self._simplifications = ""
         self._death = ""
         self.simulations = 0
-        command = [java, f"-Xmx{settings.jvm_heap_mb}m", *JVM_OPTIONS, "-cp", jar, "py4j.GatewayServer"]
+        command = [java, f"-Xmx{settings.jvm_heap_mb}m", *JVM_OPTIONS, "-cp", jars, "py4j.GatewayServer"]
         self._process = subprocess.Popen(
             [*command, "--enable-auth", "--die-on-broken-pipe", "0"],
             stdin=subprocess.PIPE,
@@ -108,7 +107,9 @@ class Jvm:
             self._gateway.close(keep_callback_server=True)  # new connections take the new timeout
         except (Py4JError, BackendDied, SimulatorFailure) as error:
             self.kill()
-            raise JavaError(f"the simulator does not start on {java}: {self._last_words() or error}") from error
+            raise JavaError(
+                f"the simulator does not start on {java}: {self._last_words() or error}"
+            ) from error
         except BaseException:
             self.kill()
             raise
@@ -121,7 +122,7 @@ class Jvm:
         def listen() -> None:
             assert self._process.stdout is not None
             for line in self._process.stdout:
-                if greeting and len(greeting) < 2 or line.strip().isdigit() and not greeting:
+                if (greeting and len(greeting) < 2) or (line.strip().isdigit() and not greeting):
                     greeting.append(line.strip())
                     if len(greeting) == 2:
                         ready.set()
@@ -152,9 +153,9 @@ class Jvm:
         self._join = java.lang.String.join
         self._random_owner, self._random = self._global("scala.util.Random$", "self", "scala.util.Random")
         self._ids_owner, self._ids = self._global("util.UniqueIdentifier$", "count")
-        self._processor, _ = self._global("main.scala.scienceworld.runtime.SimplifierProcessor$", "simplifications")
-        owner, field = self._global("scienceworld.goldagent.PathFinder$", "precomputedExhaustivePaths")
-        self._walks = field.get(owner)
+        self._processor, _ = self._global(
+            "main.scala.scienceworld.runtime.SimplifierProcessor$", "simplifications"
+        )
         warm = self.open(*_WARM_UP, "")
         self.step(warm, "look around")
         self.close(warm)
@@ -208,7 +209,6 @@ class Jvm:
             simulation = Simulation(self._interface(), self._generator(), simplifications)
             try:
                 self._enter(simulation)
-                self._walks.clear()
                 simulation.interface.load(task, variation, simplifications, True)
                 return self._strings(simulation.interface.getGoldActionSequence())
             finally:
@@ -259,7 +259,7 @@ class Jvm:
     def _calling(self, simulation: Simulation | None = None) -> Iterator[None]:
         """The JVM for oneself, with a simulation's globals in place."""
         with self._lock:
-            if not self.alive or simulation is not None and simulation.closed:
+            if not self.alive or (simulation is not None and simulation.closed):
                 raise BackendDied(f"the JVM is gone: {self._last_words()}", acted=False)
             try:
                 if simulation is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from turngym.problems import ProblemError
-from turngym_sciworld.java import find_jar, find_java
+from turngym_sciworld.java import classpath, find_java
 from turngym_sciworld.jvm import Jvm
 from turngym_sciworld.settings import JvmSettings
 
@@ -21,7 +21,7 @@ class Pool:
         self._settings = settings
         self._lock = threading.Lock()
         self._jvms: list[Jvm] = []
-        self._paths: tuple[Path, Path] | None = None
+        self._paths: tuple[Path, str] | None = None
         self._closed = False
         self.replaced = 0
 
@@ -55,7 +55,7 @@ class Pool:
 
     def _start(self) -> None:
         if self._paths is None:
-            self._paths = find_java(self._settings.java, self._settings.jvm_start_timeout_s), find_jar()
+            self._paths = find_java(self._settings.java, self._settings.jvm_start_timeout_s), classpath()
         self._jvms.append(Jvm(*self._paths, self._settings))
 
     @property

@@ -100,7 +100,9 @@ def write(found: Sequence[Result]) -> None:
     by_variation = {(result.kind, result.variation): result for result in found}
     missing = [variation for variation in variations(1, []) if variation not in by_variation]
     if missing:
-        raise SystemExit(f"prove: a survey needs every variation; {len(missing)} are missing, {missing[0]} first")
+        raise SystemExit(
+            f"prove: a survey needs every variation; {len(missing)} are missing, {missing[0]} first"
+        )
     goals = sorted({result.goal for result in found})
     places = {goal: index for index, goal in enumerate(goals)}
     kinds: dict[str, list[Any]] = {}
@@ -139,7 +141,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="prove", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--every", type=int, default=1, help="play every N-th variation alone (default 1: all)")
+    parser.add_argument(
+        "--every", type=int, default=1, help="play every N-th variation alone (default 1: all)"
+    )
     parser.add_argument("--kinds", default="", help="kinds by name, with commas between (default: all)")
     parser.add_argument("--results", type=Path, default=RESULTS, help=f"where results are kept ({RESULTS})")
     parser.add_argument("--write", action="store_true", help="make the survey instead of comparing with it")

@@ -17,7 +17,9 @@ class JvmSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
 
-    java: Path | None = Field(default=None, description="the java to use; by default the one that pip installed")
+    java: Path | None = Field(
+        default=None, description="the java to use; by default the one that pip installed"
+    )
     jvms: int = Field(default=1, ge=1, le=64, description="JVMs at most; each takes one core under load")
     jvm_sessions: int = Field(default=256, ge=1, description="sessions in one JVM")
     jvm_heap_mb: int = Field(default=1536, ge=64, description="heap of one JVM")

@@ -85,7 +85,9 @@ def official_split(variations: int) -> dict[Split, list[int]]:
 def _order(split: Split) -> Sequence[Variation]:
     queues = [(kind.name, official_split(kind.variations)[split]) for kind in KINDS]
     longest = max(len(numbers) for _, numbers in queues)
-    return [(name, numbers[turn]) for turn in range(longest) for name, numbers in queues if turn < len(numbers)]
+    return [
+        (name, numbers[turn]) for turn in range(longest) for name, numbers in queues if turn < len(numbers)
+    ]
 
 
 @cache
