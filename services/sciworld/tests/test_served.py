@@ -44,7 +44,9 @@ def texts(http: httpx.Client, session: dict[str, Any]) -> list[str]:
 
 def solved_sample() -> list[tuple[str, str, int]]:
     known = survey()["kinds"]
-    return [item for item in sample() if known[item[1]][item[2]][1] is not None]
+    solved = [item for item in sample() if known[item[1]][item[2]][1] is not None]
+    assert len(solved) > 80, "the survey says of too few variations that the expert solves them"
+    return solved
 
 
 @pytest.mark.parametrize("part", range(5))
@@ -122,10 +124,7 @@ def test_episodes_go_on_with_the_same_text_when_the_jvm_is_killed(shared: Server
             }
         (second,) = server.jvms()
         assert second != first
-        assert (
-            "turngym_environment_jvms_replaced 1" in http.get("/metrics").text
-            or "jvms_replaced" in http.get("/metrics").text
-        )
+        assert "turngym_environment_jvms_replaced 1" in http.get("/metrics").text
 
 
 def test_episodes_go_on_with_the_same_text_when_the_service_is_killed(shared: Server, serve: Serve) -> None:
