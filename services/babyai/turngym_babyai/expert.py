@@ -79,7 +79,10 @@ class Bot(BabyAIBot):  # type: ignore[misc]
         while self.stack and action is None:
             self._count()
             goal = self.stack[-1]
-            action = self._explore() if isinstance(goal, ExploreSubgoal) else goal.replan_before_action()
+            if isinstance(goal, ExploreSubgoal):
+                self._explore()
+            else:
+                action = goal.replan_before_action()
         self._remember_current_state()
         return NOTHING if action is None else int(action)
 

@@ -59,7 +59,7 @@ def data_hash() -> str:
 @cache
 def tasks() -> dict[Split, list[Task]]:
     """The list, by split."""
-    found: dict[Split, list[Task]] = {split: [] for split in SPLITS}  # type: ignore[misc]
+    found: dict[Split, list[Task]] = {split: [] for split in SPLITS}
     for line in _text().splitlines():
         split, level, seed, fingerprint, rooms, things, turns, steps, mission = line.split("\t")
         found[split].append(  # type: ignore[index]
@@ -112,8 +112,8 @@ class BabyAITasks(TaskSet):
         if kind == "item":
             return item(index)
         for split in SPLITS:
-            if kind == split and index < self.count(split):  # type: ignore[arg-type]
-                return self.at(split, index)  # type: ignore[arg-type]
+            if kind == split and index < self.count(split):
+                return self.at(split, index)
         raise KeyError(task_id)
 
 

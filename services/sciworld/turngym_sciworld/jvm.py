@@ -90,7 +90,7 @@ class Jvm:
         self._simplifications = ""
         self._death = ""
         self.simulations = 0
-        command = [java, f"-Xmx{settings.jvm_heap_mb}m", *JVM_OPTIONS, "-cp", jars, "py4j.GatewayServer"]
+        command = [str(java), f"-Xmx{settings.jvm_heap_mb}m", *JVM_OPTIONS, "-cp", jars, "py4j.GatewayServer"]
         self._process = subprocess.Popen(
             [*command, "--enable-auth", "--die-on-broken-pipe", "0"],
             stdin=subprocess.PIPE,
