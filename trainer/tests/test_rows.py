@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turngym.schema import Split, TaskInfo
-from turngym_trainer.rows import NoSuchTasks, TaskList, derive_seed, rows, select, write
+from turngym_trainer.rows import NoSuchTasks, TaskList, derive_seed, rows, select, weighted, write
 
 
 def tasks(split: Split, count: int = 20) -> list[TaskInfo]:
@@ -32,6 +33,24 @@ def test_a_filter_that_leaves_nothing_is_an_error_that_says_what_there_is(
 ) -> None:
     with pytest.raises(NoSuchTasks, match=r"20 tasks, which have \['depth'\]"):
         select("train", tasks("train"), where)
+
+
+def test_a_weighted_task_comes_as_often_as_it_says() -> None:
+    chosen = select("train", tasks("train"), {"depth": [1, 3]})
+    made = rows(weighted(chosen, "depth"), run_seed=1, name="game", options={})
+    ids = [row["extra_info"]["task_id"] for row in made]
+    assert {task.task_id: ids.count(task.task_id) for task in chosen.tasks} == {
+        task.task_id: task.info["depth"] for task in chosen.tasks
+    }
+    assert len({row["extra_info"]["seed"] for row in made}) == len(made)
+    assert weighted(chosen, None) == chosen
+
+
+@pytest.mark.parametrize("value", [None, 0, 101, 1.5, True, "2"])
+def test_a_weight_that_is_none_is_an_error_that_names_the_task(value: Any) -> None:
+    odd = TaskInfo(task_id="game/train/7", split="train", index=7, goal="", info={"often": value})
+    with pytest.raises(NoSuchTasks, match=r"weigh_by=often .* game/train/7 has"):
+        weighted(TaskList("train", (odd,)), "often")
 
 
 def test_the_same_settings_give_the_same_file_and_another_seed_another(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from turngym.schema import SPLITS, Split, TaskInfo
 
 AGENT = "turngym"
 _PAGE = 500
+_MAX_WEIGHT = 100
 _SEEDS = 2**53  # exact in JSON readers that know doubles only
 
 
@@ -61,6 +62,24 @@ def select(split: str, tasks: Iterable[TaskInfo], where: Mapping[str, Sequence[f
     return TaskList(split, tuple(kept))
 
 
+def weighted(chosen: TaskList, weigh_by: str | None) -> TaskList:
+    """Each task as often as a key of its ``info`` says: with ``depth``, one of depth 2 twice.
+
+    :raises NoSuchTasks: if that is not a whole number from 1 to 100 for every task.
+    """
+    if weigh_by is None:
+        return chosen
+    again: list[TaskInfo] = []
+    for task in chosen.tasks:
+        weight = task.info.get(weigh_by)
+        if isinstance(weight, bool) or not isinstance(weight, int) or not 1 <= weight <= _MAX_WEIGHT:
+            raise NoSuchTasks(
+                f"task.weigh_by={weigh_by} wants a whole number from 1 to {_MAX_WEIGHT}; {task.task_id} has {weight}"
+            )
+        again += [task] * weight
+    return TaskList(chosen.split, tuple(again))
+
+
 def rows(
     chosen: TaskList, *, run_seed: int, name: str, options: Mapping[str, Any], count: int | None = None
 ) -> list[dict[str, Any]]:
@@ -98,14 +117,14 @@ async def prepare(client: AsyncClient, config: Any) -> Mapping[Split, TaskList]:
     chosen: dict[Split, TaskList] = {
         split: select(split, await tasks_of(client, split), task.where) for split in SPLITS
     }
-    least = int(config.data.train_batch_size)
-    counts: dict[Split, int | None] = {
-        "train": max(least, len(chosen["train"].tasks)),
+    listed = {"train": weighted(chosen["train"], task.weigh_by), "validation": chosen["validation"]}
+    counts: dict[str, int | None] = {
+        "train": max(int(config.data.train_batch_size), len(listed["train"].tasks)),
         "validation": task.validation,
     }
-    for split, count in counts.items():
+    for split, found in listed.items():
         made = rows(
-            chosen[split], run_seed=config.run.seed, name=task.name, options=task.options, count=count
+            found, run_seed=config.run.seed, name=task.name, options=task.options, count=counts[split]
         )
         write(folder / f"{split}.parquet", made)
     lists = {split: {"tasks": len(found.tasks), "sha256": found.sha256} for split, found in chosen.items()}

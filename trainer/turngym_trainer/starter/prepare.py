@@ -1,8 +1,8 @@
 """Makes the starter and its yardstick, and caches them by everything that they depend on.
 
-Two models of the same size are taught for the same time: the *novice* on episodes of novices mixed with the expert's, which
-is where training starts; the *expert-taught* on the expert's alone, the honest yardstick of what imitation gives. Episodes
-come from ``turngym collect``, run where the service is installed; this package imports no service.
+Two models of the same size are taught for the same time: the *novice* on the expert's episodes and then more and more on
+the novice's, which is where training starts; the *expert-taught* on the expert's alone, the honest yardstick of what imitation
+gives. Episodes come from ``turngym collect``, run where the service is installed; this package imports no service.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ import transformers
 
 from turngym.schema import Metadata
 from turngym_trainer import children
-from turngym_trainer.starter import muon, teach, tokenizer
+from turngym_trainer.starter import induction, muon, teach, tokenizer
 from turngym_trainer.starter.teach import Lesson
 
 NOVICE, EXPERT = "novice", "expert_taught"
+_PLAYERS = ("expert", "novice")
 Report = Callable[[str, float], None]
 
 # glibc gives large blocks back to the system after every use, and takes each page anew: a third of the time on one core.
@@ -41,9 +42,8 @@ class Plan:
     """What the starter is taught on.
 
     :ivar name: the service, as ``turngym collect`` knows it.
-    :ivar episodes: in each lesson.
+    :ivar episodes: of the expert, and as many of the novice.
     :ivar rate: how often the novice's action is useless, 0..1.
-    :ivar expert_share: share of the expert's episodes in the novice's lesson.
     :ivar max_turns: the horizon of the episodes that are collected.
     :ivar options: of the sessions; ``variants`` are further options, each for an equal share of the episodes.
     """
@@ -51,7 +51,6 @@ class Plan:
     name: str
     episodes: int
     rate: float
-    expert_share: float
     max_turns: int
     options: Mapping[str, Any]
     variants: Sequence[Mapping[str, Any]]
@@ -60,7 +59,7 @@ class Plan:
 
 def content_hash(plan: Plan, metadata: Metadata, task_ids: Collection[str]) -> str:
     """sha256 over the plan, the environment's version and data, the tasks, and the code and libraries that teach."""
-    code = [Path(str(module.__file__)).read_text() for module in (muon, teach, tokenizer)]
+    code = [Path(str(module.__file__)).read_text() for module in (induction, muon, teach, tokenizer)]
     parts = [asdict(plan), metadata.version, metadata.data_hash, sorted(task_ids), code]
     text = json.dumps([*parts, torch.__version__, transformers.__version__], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -85,8 +84,7 @@ def prepare(
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     try:
-        mixes = {NOVICE: f"expert:{plan.expert_share},novice:{1 - plan.expert_share}", EXPERT: "expert:1"}
-        _collect(plan, mixes, set(task_ids), metadata.splits["train"], turngym, work, report)
+        _collect(plan, set(task_ids), metadata.splits["train"], turngym, work, report)
         _tokenizer(work, metadata)
         _teach(plan.lesson, work, report)
         shutil.rmtree(home, ignore_errors=True)
@@ -98,25 +96,17 @@ def prepare(
     return found
 
 
-def _collect(
-    plan: Plan,
-    mixes: Mapping[str, str],
-    wanted: set[str],
-    size: int,
-    turngym: str,
-    work: Path,
-    report: Report,
-) -> None:
-    """An episodes file for each lesson. ``size`` is that of the training split, of which ``wanted`` is a part."""
-    jobs = [(name, number) for name in mixes for number in range(len(plan.variants))]
+def _collect(plan: Plan, wanted: set[str], size: int, turngym: str, work: Path, report: Report) -> None:
+    """A file of episodes for each player. ``size`` is that of the training split, of which ``wanted`` is a part."""
+    jobs = [(player, number) for player in _PLAYERS for number in range(len(plan.variants))]
     share = -(-plan.episodes // len(plan.variants))
     # The tasks wanted are only a part of the split, and the episodes go round all of it.
     count = -(-share // len(wanted)) * size
 
     def play(job: tuple[str, int]) -> Path:
-        name, number = job
-        part = work / f"{name}-{number}.jsonl"
-        command = [turngym, "collect", plan.name, "--mix", mixes[name], "--rate", str(plan.rate), "--shuffle"]
+        player, number = job
+        part = work / f"{player}-{number}.jsonl"
+        command = [turngym, "collect", plan.name, "--policy", player, "--rate", str(plan.rate), "--shuffle"]
         command += ["--n", str(count), "--seed", str(1_000_000 * number), "--max-turns", str(plan.max_turns)]
         command += ["--split", "train", "--out", str(part)]
         options = {**plan.options, **plan.variants[number]}
@@ -133,10 +123,10 @@ def _collect(
     report("collecting episodes", 0.0)
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
-        for done, ((name, _), part) in enumerate(zip(jobs, pool.map(play, jobs), strict=True)):
+        for done, ((player, _), part) in enumerate(zip(jobs, pool.map(play, jobs), strict=True)):
             with (
                 part.open(encoding="utf-8") as lines,
-                (work / f"{name}.jsonl").open("a", encoding="utf-8") as out,
+                (work / f"{player}.jsonl").open("a", encoding="utf-8") as out,
             ):
                 out.writelines([line for line in lines if json.loads(line)["task_id"] in wanted][:share])
             part.unlink()
@@ -152,9 +142,7 @@ def _plain(value: Any) -> str:
 def _tokenizer(work: Path, metadata: Metadata) -> None:
     """One tokenizer for both models, from all episodes."""
     rows = [
-        json.loads(line)
-        for name in (NOVICE, EXPERT)
-        for line in (work / f"{name}.jsonl").open(encoding="utf-8")
+        json.loads(line) for player in _PLAYERS for line in (work / f"{player}.jsonl").open(encoding="utf-8")
     ]
     texts = (message["content"] for row in rows for message in row["messages"])
     made = tokenizer.build(texts, [command.template for command in metadata.grammar.commands])
@@ -163,13 +151,21 @@ def _tokenizer(work: Path, metadata: Metadata) -> None:
 
 def _teach(lesson: Lesson, work: Path, report: Report) -> None:
     """Both lessons at once, a process and a core each."""
-    asked = json.dumps(asdict(lesson))
+    lessons = {NOVICE: lesson, EXPERT: replace(lesson, expert_share=(1.0, 1.0))}
     environment = {**os.environ, **_KEEP_MEMORY, "OMP_NUM_THREADS": "1"}
     running: dict[str, subprocess.Popen[str]] = {}
     try:
-        for name in (NOVICE, EXPERT):
-            files = [str(work / f"{name}.jsonl"), str(work / "tokenizer"), str(work / name)]
-            command = [sys.executable, "-m", "turngym_trainer.starter.teach", *files, asked]
+        for name, asked in lessons.items():
+            files = [
+                str(work / part) for part in (*(f"{player}.jsonl" for player in _PLAYERS), "tokenizer", name)
+            ]
+            command = [
+                sys.executable,
+                "-m",
+                "turngym_trainer.starter.teach",
+                *files,
+                json.dumps(asdict(asked)),
+            ]
             with (work / f"{name}.log").open("w") as log:
                 running[name] = children.start(command, log=log, piped=True, environment=environment)
         stdout = running[NOVICE].stdout
