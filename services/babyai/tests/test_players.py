@@ -62,13 +62,16 @@ def test_what_the_expert_does_not_claim_is_little_and_real(open_level: Opener, p
 
 def test_the_expert_goes_on_from_wherever_others_left(open_level: Opener, play: Play) -> None:
     won = tried = 0
-    for level in [*EASY[::2], *SAMPLE[::4]]:
-        env, rng = open_level(level, 5, listing=False), Random(5)
-        early = play(env, lambda e, rng=rng: e.random(rng), 8)
-        if early[-1].stop is None:
-            tried += 1
-            won += play(env, BabyAI.expert, 400)[-1].stop == StopReason.SUCCESS
-    assert won >= 0.8 * tried > 0
+    for level in SAMPLE:
+        for seed in (5, 6):
+            env, rng = open_level(level, seed, listing=False), Random(seed)
+            early = play(env, lambda e, rng=rng: e.random(rng), 8)
+            if early[-1].stop is None:
+                tried += 1
+                won += play(env, BabyAI.expert, 400)[-1].stop == StopReason.SUCCESS
+            env.close()
+    assert tried > 10
+    assert won >= 0.9 * tried
 
 
 def test_asking_the_expert_depends_on_the_history_alone(open_level: Opener) -> None:
