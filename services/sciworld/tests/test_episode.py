@@ -5,10 +5,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from conftest import Opener, play, sample
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from sciworlds import Opener, play, sample
 
 from turngym.parsing import UnreadableAction, read_action
 from turngym.problems import ProblemError

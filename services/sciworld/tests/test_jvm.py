@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import Opener, play, sample
+from sciworlds import Opener, play, sample
 
 from turngym.environment import BackendDied
 from turngym_sciworld.env import SciWorld, SciWorldOptions

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Server, command_line, sample
+from sciworlds import Server, command_line, sample
 
 from turngym_sciworld.tasks import survey
 

@@ -91,7 +91,7 @@ async def test_a_wrong_answer_ends_the_episode(engine: Engine) -> None:
         0,
         StopReason.FAILURE,
     )
-    assert last.info == {"exact_match": False, "f1": pytest.approx(1 / 3, abs=1e-4), "recall": 0.0}
+    assert last.info == {"exact_match": False, "f1": pytest.approx(2 / 3, abs=1e-4), "recall": 0.0}
     again = await play(env, "<answer>Lima</answer>")
     assert again.invalid and again.reward == 0 and env.score == 0
 
