@@ -17,7 +17,8 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR \
   $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
-  TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS)
+  TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS) \
+  JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
 TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET
@@ -70,6 +71,7 @@ help:  ## this text
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
 #:   make serve TASK=search SEARCH_RETRIEVER=hybrid             the search service's own settings: see its README
+#:   sciworld also takes JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
 #:
 #: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
 #:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
@@ -84,8 +86,10 @@ help:  ## this text
 #: Figures of a service that take minutes (ARGS=--help says more):
 #:   make prove TASK=babyai                                     the expert on every level
 #:   make prove TASK=search                                     the expert on every question
+#:   make prove TASK=sciworld                                   the gold path of every variation
 #:   make bench TASK=babyai                                     CPU per step
 #:   make bench TASK=search                                     its retriever beside plain FAISS
+#:   make bench TASK=sciworld                                   its steps beside the official wrapper
 #:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
@@ -148,9 +152,9 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-prove: services-env  ## play every task's expert, with the figures of the README: TASK=search
+prove: services-env  ## play the expert on every task, with the figures of a README, minutes to an hour: TASK=search
 	$(check_task)
-	@exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
+	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
 bench: services-env  ## CPU per step beside a bare route in the same run; a service's own figures: TASK=search
 	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)

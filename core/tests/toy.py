@@ -1,9 +1,10 @@
 """A small deterministic service for the tests of the core: count to a target, with ways to misbehave on demand.
 
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
-``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``consult``
-(refused as often as the toy's ``refusals`` say), ``bad score``, ``bad data``. Run as a program it serves itself:
-``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the fields of :class:`Toy`.
+``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``stray N`` (it
+is found gone N times), ``consult`` (refused as often as the toy's ``refusals`` say), ``bad score``, ``bad data``. Run as a
+program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the
+fields of :class:`Toy`.
 """
 
 import asyncio
@@ -137,6 +138,11 @@ class ToyEnvironment(Environment):
                 self.toy.refusals -= 1
                 raise BackendUnavailable("the toy's oracle is busy", retry_after=2)
             return self._say("the oracle has spoken")
+        if action.startswith("stray "):
+            self.toy.strayed += 1
+            if self.toy.strayed <= int(action.split()[1]):
+                raise BackendDied("the toy's backend was gone before", acted=False)
+            return self._say("found again")
         if action == "bad score":
             return Outcome("?", score=7.0)
         if action == "bad data":
@@ -194,6 +200,7 @@ class Toy(Service):
     load_error: str = ""
     broken_gauges: bool = False
     refusals: int = 0
+    strayed: int = 0
     invalid_limit: int | None = 3
     defaults: dict[str, Any] = field(default_factory=lambda: {"port": 8099})  # type: ignore[misc]
 

@@ -35,7 +35,16 @@ class NotSupported(Exception):
 
 
 class BackendDied(Exception):
-    """Raised by an environment whose backend (JVM, browser, process) is gone. The runtime rebuilds the episode by replay."""
+    """Raised by an environment whose backend (JVM, browser, process) is gone. The runtime rebuilds the episode by replay.
+
+    ``acted`` is False where the backend was found dead before it was given this action: then the action is not what killed
+    it, and does not count towards the deaths after which a turn is given up. That holds for backends that many episodes
+    share, where all but one are bystanders.
+    """
+
+    def __init__(self, message: str = "", *, acted: bool = True) -> None:
+        super().__init__(message)
+        self.acted = acted
 
 
 class BackendUnavailable(Exception):

@@ -118,6 +118,15 @@ def test_a_lost_backend_is_rebuilt_and_acted_once_more(serve: ServerFactory) -> 
         assert "\nturngym_rebuilds_total 1.0" in http.get("/metrics").text
 
 
+def test_a_turn_that_finds_its_backend_dead_is_no_suspect(serve: ServerFactory) -> None:
+    with serve({"risky": True}).client() as http:
+        session = create(http)
+        played(http, session, "add 1", 1)
+        assert played(http, session, "stray 4", 2)["observation"]["text"] == "found again"
+        assert "\nturngym_rebuilds_total 4.0" in http.get("/metrics").text
+        problem(step(http, session, "stray 99", 3), "environment_failure")
+
+
 def test_a_full_journal_is_a_storage_failure_and_no_action_is_taken(serve: ServerFactory) -> None:
     with serve(journal_max_mb=1, max_sessions=100).client() as http:
         fill_up(http)

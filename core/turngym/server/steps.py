@@ -31,6 +31,7 @@ from turngym.server.session import (
 from turngym.server.sessions import Sessions
 
 MAX_INTENTS = 2  # a turn that was begun so often and has no result has killed its backend each time
+MAX_LOSSES = 5  # times that a turn may find its backend dead before acting, each time after a rebuild
 
 
 @dataclass(slots=True)
@@ -141,6 +142,7 @@ class Steps:
     async def _act(self, session: Session, action: str) -> Acted:
         if session.held is not None:
             return await self._held_back(session, session.held, action)
+        losses = 0
         while True:
             if session.handle is None:
                 await self.rebuild(session)
@@ -159,11 +161,14 @@ class Steps:
                 break
             except BackendDied as error:
                 await self._sessions.drop(session)
-                if session.attempts >= MAX_INTENTS:
+                if not error.acted:
+                    session.attempts -= 1
+                    losses += 1
+                if session.attempts >= MAX_INTENTS or losses >= MAX_LOSSES:
                     await self._sessions.fail(
                         session,
                         "environment_failure",
-                        f"acting this turn has killed the backend twice: {error}",
+                        f"this turn's backend has died {session.attempts + losses} times: {error}",
                     )
             except BackendUnavailable as error:
                 session.attempts -= 1
@@ -275,7 +280,11 @@ class Steps:
     ) -> tuple[Any, int | None]:
         """A fresh environment with ``past`` played: its handle, and the first turn that differs."""
         actions = [turn.action for turn in past]
-        handle, opening, turns = await self._backend.open(order, actions, self._settings.rebuild_timeout_s)
+        try:
+            opened = await self._backend.open(order, actions, self._settings.rebuild_timeout_s)
+        except BackendDied:  # a shared backend may die under a replay for another episode's sake
+            opened = await self._backend.open(order, actions, self._settings.rebuild_timeout_s)
+        handle, opening, turns = opened
         fragment = orjson.Fragment(record.task)
         same = messages_json(opening) == record.messages
         if not same or fingerprint(opening_json(session_id, fragment, order, opening)) != fingerprint(

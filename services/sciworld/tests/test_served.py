@@ -1,0 +1,182 @@
+"""Through HTTP, in real processes: episodes that the expert wins, the deaths of JVM and service, a start that can't be."""
+
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sciworlds import Server, command_line, sample
+
+from turngym_sciworld.tasks import survey
+
+Serve = Callable[..., Server]
+
+
+def create(http: httpx.Client, **request: Any) -> dict[str, Any]:
+    answer = http.post("/sessions", json={"session_id": secrets.token_hex(12), **request})
+    assert answer.status_code == 201, answer.text
+    result: dict[str, Any] = answer.json()
+    return result
+
+
+def step(http: httpx.Client, session: dict[str, Any], action: str, turn: int) -> dict[str, Any]:
+    answer = http.post(f"/sessions/{session['session_id']}/step", json={"action": action, "turn": turn})
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.json()
+    return result
+
+
+def expert(http: httpx.Client, session: dict[str, Any]) -> str:
+    action: str = http.get(f"/sessions/{session['session_id']}/expert").json()["action"]
+    return action
+
+
+def texts(http: httpx.Client, session: dict[str, Any]) -> list[str]:
+    turns = http.get(f"/sessions/{session['session_id']}/transcript").json()["turns"]
+    return [turn["observation"]["text"] for turn in turns]
+
+
+def solved_sample() -> list[tuple[str, str, int]]:
+    known = survey()["kinds"]
+    solved = [item for item in sample() if known[item[1]][item[2]][1] is not None]
+    assert len(solved) > 80, "the survey says of too few variations that the expert solves them"
+    return solved
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_the_expert_reaches_the_full_score_through_http(
+    shared: Server, task_of: Callable[[str, int], Any], part: int
+) -> None:
+    with shared.client() as http:
+        for split, kind, variation in solved_sample()[part::10]:
+            task = task_of(kind, variation)
+            assert task.split == split
+            session = create(http, task_id=task.task_id, max_turns=400)
+            last = session
+            while not last["terminated"]:
+                last = step(http, session, expert(http, session), last["turn"] + 1)
+            assert (last["score"], last["success"], last["stop_reason"]) == (1.0, True, "success"), task
+            assert last["turn"] == task.info["expert_turns"]
+
+
+def test_the_valid_actions_come_only_when_asked_for(shared: Server) -> None:
+    with shared.client() as http:
+        session = create(http, task_id="sciworld/item/0")
+        assert "look around" in http.get(f"/sessions/{session['session_id']}/actions").json()["actions"]
+        assert session["observation"]["data"] is None
+        http.delete(f"/sessions/{session['session_id']}")
+
+
+def test_an_option_that_rules_the_task_out_is_an_invalid_request(
+    shared: Server, task_of: Callable[[str, int], Any]
+) -> None:
+    task = task_of("power-component", 0)
+    body = {"task_id": task.task_id, "options": {"simplifications": ["noElectricalAction"]}}
+    with shared.client() as http:
+        answer = http.post("/sessions", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+def undisturbed(http: httpx.Client, indexes: range, turns: int) -> dict[int, tuple[list[str], list[str]]]:
+    """The expert's actions and their answers, by task index."""
+    found = {}
+    for index in indexes:
+        session = create(http, split="train", index=index)
+        actions = []
+        for turn in range(1, turns + 1):
+            actions.append(expert(http, session))
+            if step(http, session, actions[-1], turn)["terminated"]:
+                break
+        found[index] = (actions, texts(http, session))
+        http.delete(f"/sessions/{session['session_id']}")
+    return found
+
+
+def test_episodes_go_on_with_the_same_text_when_the_jvm_is_killed(shared: Server, serve: Serve) -> None:
+    with shared.client() as http:
+        expected = undisturbed(http, range(0, 30, 4), 12)
+    server = serve().start()
+    (first,) = server.jvms()
+    with server.client() as http:
+        sessions = {index: create(http, split="train", index=index) for index in expected}
+
+        def play(index: int) -> list[str]:
+            for turn, action in enumerate(expected[index][0], 1):
+                step(http, sessions[index], action, turn)
+            return texts(http, sessions[index])
+
+        with ThreadPoolExecutor(len(sessions)) as threads:
+            playing = {index: threads.submit(play, index) for index in sessions}
+            while "turngym_steps_total" not in http.get("/metrics").text or not any(
+                http.get(f"/sessions/{session['session_id']}").json()["turn"] > 2
+                for session in sessions.values()
+            ):
+                time.sleep(0.02)
+            os.kill(first, signal.SIGKILL)
+            assert {index: future.result() for index, future in playing.items()} == {
+                index: said for index, (_, said) in expected.items()
+            }
+        (second,) = server.jvms()
+        assert second != first
+        assert "turngym_environment_jvms_replaced 1" in http.get("/metrics").text
+
+
+def test_episodes_go_on_with_the_same_text_when_the_service_is_killed(shared: Server, serve: Serve) -> None:
+    with shared.client() as http:
+        expected = undisturbed(http, range(1, 30, 9), 8)
+    server = serve().start()
+    orphans = server.jvms()
+    with server.client() as http:
+        sessions = {index: create(http, split="train", index=index) for index in expected}
+        for index, (actions, _) in expected.items():
+            for turn, action in enumerate(actions[:4], 1):
+                step(http, sessions[index], action, turn)
+    server.kill()
+    gone_by = time.monotonic() + 30
+    while any(command_line(pid) for pid in orphans):
+        assert time.monotonic() < gone_by, "the JVM outlives its service"
+        time.sleep(0.05)
+    server.start()
+    with server.client() as http:
+        for index, (actions, said) in expected.items():
+            for turn, action in enumerate(actions[4:], 5):
+                step(http, sessions[index], action, turn)
+            assert texts(http, sessions[index]) == said
+
+
+def test_two_services_have_a_jvm_each_and_take_it_with_them(shared: Server, serve: Serve) -> None:
+    server = serve().start()
+    (mine,), (theirs,) = server.jvms(), shared.jvms()
+    assert mine != theirs
+    assert server.stop() == 0
+    assert not command_line(mine)
+    assert command_line(theirs)
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"TURNGYM_JAVA": "/nowhere/java"}, "there is no Java at /nowhere/java"),
+        ({"TURNGYM_JAVA": "OLD"}, "is Java 8; 11 or later is needed"),
+        ({"TURNGYM_JAVA": "SILENT"}, "does not say its version"),
+        ({"TURNGYM_JVM_HEAP_MB": "lots"}, "TURNGYM_JVM_HEAP_MB"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_line_at_the_start(
+    serve: Serve, tmp_path: Path, environ: dict[str, str], said: str
+) -> None:
+    for name, line in (("OLD", "echo 'openjdk version \"1.8.0_402\"' >&2"), ("SILENT", "true")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+    environ = {name: str(tmp_path / value) if value.isupper() else value for name, value in environ.items()}
+    server = serve(**environ).spawn()
+    assert server.process is not None
+    assert server.process.wait(60) != 0
+    assert said in server.log()
+    assert "Traceback" not in server.log()
