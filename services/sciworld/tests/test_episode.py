@@ -15,7 +15,6 @@ from turngym.problems import ProblemError
 from turngym.schema import StopReason, TaskInfo
 from turngym_sciworld.env import GRAMMAR, INSTRUCTION, MAX_ACTION, SciWorld, SciWorldOptions
 from turngym_sciworld.service import SciWorldService
-from turngym_sciworld.tasks import official_split, survey
 
 
 def test_the_opening_is_one_user_message_with_the_task_and_a_first_look(open_task: Opener) -> None:
@@ -55,9 +54,9 @@ def test_an_ambiguous_action_is_answered_by_a_number(open_task: Opener) -> None:
     question = env.step("look at substance")
     assert question.text.startswith("Ambiguous request")
     assert not question.invalid
-    first = question.text.split("0:\t")[1].split("\n")[0]
-    assert first.startswith("look at")
-    assert "substance" in first
+    choices = [line.split(":\t")[1] for line in question.text.splitlines() if ":\t" in line]
+    assert len(choices) > 1
+    assert all(choice.startswith("look at ") for choice in choices)
     assert env.actions() == sorted(str(number) for number in range(question.text.count(":\t")))
     assert not env.step("0").text.startswith("Ambiguous")
 
@@ -170,11 +169,3 @@ def test_no_text_breaks_an_episode(open_task: Opener, texts: list[str]) -> None:
         assert outcome.text
         assert 0 <= outcome.score <= 1
         assert -1 <= outcome.reward <= 1
-
-
-def test_most_variations_are_solved_by_the_expert() -> None:
-    for kind, rows in survey()["kinds"].items():
-        solved = [turns is not None for _, turns in rows]
-        assert sum(solved) / len(solved) > 0.9, kind
-        for numbers in official_split(len(rows)).values():
-            assert any(solved[number] for number in numbers), kind

@@ -7,16 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sciworlds import Opener, play, sample
+from sciworlds import Opener, play
 
 from turngym.environment import BackendDied
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
+from turngym_sciworld.house import DOORS, walk
 from turngym_sciworld.java import JavaError, classpath, find_jar, find_java
 from turngym_sciworld.jvm import Jvm
 from turngym_sciworld.pool import Pool
+from turngym_sciworld.service import SciWorldService
 from turngym_sciworld.settings import JvmSettings
-from turngym_sciworld.tasks import survey
 
 # Genetics and growth draw at random as they go, the others keep the parser and the order of sets busy.
 BUSY = [
@@ -33,9 +34,9 @@ def texts_of(env: SciWorld, turns: int) -> list[str]:
     return texts + [f"{outcome.text} {outcome.score}" for outcome in play(env, SciWorld.expert, turns)]
 
 
-def test_the_simulator_s_globals_are_those_that_are_exchanged(service: object) -> None:
+def test_the_simulator_s_globals_are_those_that_are_exchanged(service: SciWorldService) -> None:
     """Every Scala object of the simulator that can change is known: another release with one more must not go unnoticed."""
-    jvm = service._pool.freest()  # type: ignore[attr-defined]
+    jvm = service._pool.freest()
     java = jvm._gateway.jvm.java.lang
     loader = java.ClassLoader.getSystemClassLoader()
     found = set()
@@ -82,12 +83,12 @@ def test_threads_may_play_at_once(open_task: Opener) -> None:
     assert texts[:5] == texts[5:]
 
 
-def test_another_jvm_says_the_same(open_task: Opener) -> None:
+def test_another_jvm_says_the_same(open_task: Opener, service: SciWorldService) -> None:
     pool = Pool(JvmSettings(jvms=1, jvm_heap_mb=512))
     try:
         for kind, variation in BUSY[:3]:
             first = texts_of(open_task(kind, variation), 15)
-            other = SciWorld(pool, GoldPaths(pool), kind, variation, SciWorldOptions())
+            other = SciWorld(pool, service._gold, kind, variation, SciWorldOptions())
             assert texts_of(other, 15) == first
             other.close()
     finally:
@@ -146,8 +147,8 @@ def test_a_heap_too_small_to_start_is_said() -> None:
         )
 
 
-def test_memory_is_given_back(open_task: Opener, service: object) -> None:
-    jvm = service._pool.freest()  # type: ignore[attr-defined]
+def test_memory_is_given_back(open_task: Opener, service: SciWorldService) -> None:
+    jvm = service._pool.freest()
     used = []
     for _ in range(3):
         for number in range(25):
@@ -170,11 +171,36 @@ def test_the_jvm_ends_when_its_owner_lets_go() -> None:
     jvm.kill()
 
 
-def test_the_expert_solves_each_kind_in_each_split(open_task: Opener) -> None:
-    known = survey()["kinds"]
-    for _, kind, variation in sample()[::4]:
-        env = open_task(kind, variation)
-        env.start()
-        turns = len(play(env, SciWorld.expert))
-        assert (turns if env.score == 1 else None) == known[kind][variation][1], (kind, variation)
-        env.close()
+def test_a_walk_is_as_short_as_the_simulator_s_own_and_can_be_walked(
+    open_task: Opener, service: SciWorldService
+) -> None:
+    jvm = service._pool.freest()
+    env = open_task("boil", simplifications=["openDoors", "teleportAction"])
+    env.start()
+    assert env._simulation is not None
+    universe = env._simulation.interface.agentInterface().get().universe()
+    finder, _ = jvm._global("scienceworld.goldagent.PathFinder$", "precomputedExhaustivePaths")
+    own = finder.createActionSequenceSearchPattern(universe, None, "foundry")
+    given = finder.precomputedExhaustivePaths().apply("foundry")
+    rooms = walk("foundry")
+    assert len(given) == len(own) == len(rooms)
+    assert [list(actions) for actions in given] == [
+        [f"open door to {room}", f"go to {room}"] for room in rooms
+    ]
+    env.step("teleport to foundry")
+    for room in rooms:
+        env.step(f"go to {room}")
+        assert f" called the {room}." in env.step("look around").text
+    assert {"foundry", *rooms} == set(DOORS)
+
+
+def test_a_solution_does_not_depend_on_those_before_it(service: SciWorldService) -> None:
+    wanted = ("test-conductivity", 3, "")
+    pool = Pool(JvmSettings(jvms=1, jvm_heap_mb=512))
+    try:
+        fresh = GoldPaths(pool).find(*wanted)
+    finally:
+        pool.close()
+    later = GoldPaths(service._pool)
+    later.find("chemistry-mix-paint-secondary-color", 0, "")
+    assert later.find(*wanted) == fresh

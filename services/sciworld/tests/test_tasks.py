@@ -8,7 +8,7 @@ import pytest
 
 from turngym.schema import Split
 from turngym_sciworld.service import SciWorldService
-from turngym_sciworld.tasks import KINDS, SciWorldTasks, official_split, survey, variation_of
+from turngym_sciworld.tasks import KINDS, SciWorldTasks, official_split, order, survey, variation_of
 
 TASKS = SciWorldTasks()
 
@@ -85,4 +85,18 @@ def test_the_survey_has_every_variation() -> None:
     }
     for rows in known["kinds"].values():
         assert all(known["goals"][goal].startswith("Your task is to") for goal, _ in rows)
-        assert all(turns is None or 1 <= turns <= 400 for _, turns in rows)
+        assert all(turns is None or 0 <= turns <= 400 for _, turns in rows)
+
+
+def test_the_survey_knows_the_expert_s_turns_from_the_first_task_of_each_split_on() -> None:
+    known = survey()["kinds"]
+    for split in get_args(Split):
+        for kind, variation in order(split)[:60]:
+            assert known[kind][variation][1] is not None, (kind, variation)
+
+
+def test_the_expert_solves_most_of_what_the_survey_has_in_each_kind_and_split() -> None:
+    for kind, rows in survey()["kinds"].items():
+        for split, numbers in official_split(len(rows)).items():
+            turns = [rows[number][1] for number in numbers if rows[number][1] is not None]
+            assert sum(map(bool, turns)) / len(turns) > 0.5, (kind, split)

@@ -33,9 +33,10 @@ def find_java(asked: Path | None = None, patience_s: float = 180) -> Path:
     :raises JavaError: if there is none, it does not run, or it is older than Java 11.
     """
     for place, path in _candidates(asked):
-        if path.is_file() or shutil.which(path):
-            _check_version(place, path, patience_s)
-            return path
+        if found := shutil.which(path):
+            java = Path(found).absolute()  # a JVM has a working folder of its own
+            _check_version(place, java, patience_s)
+            return java
         if asked is not None:
             raise JavaError(
                 f"there is no Java at {asked} ({place}); leave the setting out to use the one that pip installs"
@@ -84,7 +85,7 @@ def classpath() -> str:
     gateway = find_jar_path()
     if not gateway or not Path(gateway).is_file():
         raise JavaError("py4j's jar is missing: pip install --force-reinstall py4j")
-    return os.pathsep.join([gateway, str(find_jar())])
+    return os.pathsep.join(os.path.abspath(jar) for jar in (gateway, find_jar()))
 
 
 def find_jar() -> Path:

@@ -2,19 +2,20 @@
 
 The simulator keeps in globals: a random generator, a counter of object ids, the simplifications in force, and a cache of
 walks through the house. So calls take turns (a lock per JVM), and before a simulation's call its own generator, counter and
-simplifications are put in place. The cache serves the simulator's solutions alone: which of several walks through all rooms
-a solution takes may depend on the solutions before it, and filling the cache anew takes seconds. Sets of objects are ordered
-by their identity hash, which HotSpot draws at random: it is told to give all objects the same one, and the sets keep the
-order in which they were filled. With that, a simulation's texts depend on its task and actions alone.
+simplifications are put in place. The cache serves the simulator's solutions alone, and is filled at the start with walks
+that do not depend on chance (see house.py). Sets of objects are ordered by their identity hash, which HotSpot draws at
+random: it is told to give all objects the same one, and the sets keep the order in which they were filled. With that, a
+simulation's texts depend on its task and actions alone.
 
 The process ends with this one, however this one ends: it reads a pipe that only this process writes to. Its gateway
-listens on the loopback interface and wants a secret. Output goes nowhere but for the last lines, which say why it died.
+listens on the loopback interface and wants a secret. Output goes nowhere but for the last lines, which say why it died. The
+simulator leaves a file in its working folder, so that is a temporary one.
 """
 
 import logging
 import subprocess
+import tempfile
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from py4j.java_gateway import GatewayClient, GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from turngym.environment import BackendDied
+from turngym_sciworld.house import DOORS, walk
 from turngym_sciworld.java import JavaError
 from turngym_sciworld.settings import JvmSettings
 
@@ -60,11 +62,15 @@ class Simulation:
 
 
 class _Client(GatewayClient):  # type: ignore[misc]
-    """Sends each command once: py4j's own client would act again when an answer is lost."""
+    """Sends each command once, and waits ``patience_s`` for the answer. py4j's own client would act again when an answer is
+    lost, and has one time limit for all commands."""
+
+    patience_s: float
 
     def send_command(self, command: str, retry: bool = True, binary: bool = False) -> str:
         """The answer to one command. Raises Py4JNetworkError."""
         connection = self._get_connection()
+        connection.socket.settimeout(self.patience_s)
         try:
             response: str = connection.send_command(command)
         except BaseException:
@@ -76,7 +82,9 @@ class _Client(GatewayClient):  # type: ignore[misc]
 
 class _Gateway(JavaGateway):  # type: ignore[misc]
     def _create_gateway_client(self) -> _Client:
-        return _Client(gateway_parameters=self.gateway_parameters)
+        self.client = _Client(gateway_parameters=self.gateway_parameters)
+        self.client.patience_s = self.gateway_parameters.read_timeout
+        return self.client
 
 
 class Jvm:
@@ -84,12 +92,14 @@ class Jvm:
 
     def __init__(self, java: Path, jars: str, settings: JvmSettings) -> None:
         """Start it and load the simulator's classes. Raises JavaError where it does not come up."""
+        self._settings = settings
         self._lines: deque[str] = deque(maxlen=20)
         self._lock = threading.Lock()
         self._current: Simulation | None = None
         self._simplifications = ""
         self._death = ""
         self.simulations = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="turngym-jvm-")
         command = [str(java), f"-Xmx{settings.jvm_heap_mb}m", *JVM_OPTIONS, "-cp", jars, "py4j.GatewayServer"]
         self._process = subprocess.Popen(
             [*command, "--enable-auth", "--die-on-broken-pipe", "0"],
@@ -98,13 +108,13 @@ class Jvm:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            cwd=self._folder.name,
             start_new_session=True,  # Ctrl-C is for the service: it closes its sessions first
         )
         try:
             self._gateway = self._connect(settings)
             self._prepare()
-            self._gateway.gateway_parameters.read_timeout = settings.jvm_call_timeout_s
-            self._gateway.close(keep_callback_server=True)  # new connections take the new timeout
+            self._gateway.client.patience_s = settings.jvm_call_timeout_s
         except (Py4JError, BackendDied, SimulatorFailure) as error:
             self.kill()
             raise JavaError(
@@ -114,7 +124,7 @@ class Jvm:
             self.kill()
             raise
 
-    def _connect(self, settings: JvmSettings) -> JavaGateway:
+    def _connect(self, settings: JvmSettings) -> _Gateway:
         """Reads the gateway's port and secret, which it prints, and connects."""
         greeting: list[str] = []
         ready = threading.Event()
@@ -130,7 +140,8 @@ class Jvm:
                     self._lines.append(line.strip())
             ready.set()
 
-        threading.Thread(target=listen, name="turngym-jvm", daemon=True).start()
+        self._listener = threading.Thread(target=listen, name="turngym-jvm", daemon=True)
+        self._listener.start()
         ready.wait(settings.jvm_start_timeout_s)
         if len(greeting) < 2:
             said = self._last_words() or f"it said nothing within {settings.jvm_start_timeout_s:g} s"
@@ -156,6 +167,9 @@ class Jvm:
         self._processor, _ = self._global(
             "main.scala.scienceworld.runtime.SimplifierProcessor$", "simplifications"
         )
+        walks, _ = self._global("scienceworld.goldagent.PathFinder$", "precomputedExhaustivePaths")
+        for room in DOORS:
+            walks.precomputedExhaustivePaths().update(room, self._walk(room))
         warm = self.open(*_WARM_UP, "")
         self.step(warm, "look around")
         self.close(warm)
@@ -167,6 +181,14 @@ class Jvm:
         handle = named(declared_in or module).getDeclaredField(field)
         handle.setAccessible(True)
         return owner, handle
+
+    def _walk(self, start: str) -> Any:
+        """The walk through all rooms as the simulator keeps it: an array of the actions for each room."""
+        rooms = walk(start)
+        found = self._gateway.new_array(self._gateway.jvm.java.lang.String, len(rooms), 2)
+        for actions, room in zip(found, rooms, strict=True):
+            actions[0], actions[1] = f"open door to {room}", f"go to {room}"
+        return found
 
     @property
     def alive(self) -> bool:
@@ -204,8 +226,8 @@ class Jvm:
             return self._strings(simulation.interface.getValidActionObjectCombinations())
 
     def gold_path(self, task: str, variation: int, simplifications: str) -> list[str]:
-        """The simulator's own solution of a variation."""
-        with self._calling():
+        """The simulator's own solution of a variation. It may take as long as a start: the simulator plays it to the end."""
+        with self._calling(), self._patient():
             simulation = Simulation(self._interface(), self._generator(), simplifications)
             try:
                 self._enter(simulation)
@@ -254,6 +276,7 @@ class Jvm:
         self._death = self._death or "it was stopped"
         self._process.kill()
         self._process.wait()
+        self._folder.cleanup()
 
     @contextmanager
     def _calling(self, simulation: Simulation | None = None) -> Iterator[None]:
@@ -273,6 +296,14 @@ class Jvm:
                 self._bury(error)
                 raise BackendDied(f"the JVM died: {self._last_words()}") from None
 
+    @contextmanager
+    def _patient(self) -> Iterator[None]:
+        self._gateway.client.patience_s = self._settings.jvm_start_timeout_s
+        try:
+            yield
+        finally:
+            self._gateway.client.patience_s = self._settings.jvm_call_timeout_s
+
     def _bury(self, error: Exception) -> None:
         """The JVM does not answer, or not what was asked: there is no telling what state it is in."""
         cause = getattr(error, "cause", None) or error
@@ -281,10 +312,10 @@ class Jvm:
         else:
             try:
                 code = self._process.wait(timeout=2)  # it may be on its way out, with something to say
+                self._listener.join(timeout=2)  # its output ends with it
             except subprocess.TimeoutExpired:
                 self._death = f"{type(cause).__name__}: {cause}"
             else:
-                time.sleep(0.05)  # its last line comes through another thread
                 self._death = f"exit status {code}"
         self.kill()
         logger.warning("JVM %d is gone: %s", self.pid, self._last_words())

@@ -1,8 +1,12 @@
 """Plays the simulator's own solution of every variation, and writes what came of it into the package's survey.
 
-``python -m turngym_sciworld.prove`` (``make prove TASK=sciworld``) compares: it fails where a variation's goal, or the turns
-in which the expert solves it, are not what the survey says. ``--write`` makes the survey instead, for a new release of the
-simulator. Variations are played by the environment itself, in this process, in as many JVMs as TURNGYM_JVMS says.
+    make prove TASK=sciworld                                # hours; JVMS=2 for two cores
+    make prove TASK=sciworld ARGS="--first 900"             # the first 300 tasks of each split
+    make prove TASK=sciworld ARGS="--write --first 0"       # the survey, of what was played so far
+
+Compares: it fails where a variation's goal, or the turns in which the expert solves it, are not what the survey says.
+``--write`` makes the survey instead. Variations are played by the environment itself, in this process, in as many JVMs as
+TURNGYM_JVMS says, in the order of the tasks, the splits in turn: so whatever part is done has every kind and split.
 Interrupted, the same command goes on: each variation is kept in ``--results`` as it is done.
 """
 
@@ -11,35 +15,42 @@ import gzip
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from turngym.schema import StopReason
+from turngym.schema import Split, StopReason
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
 from turngym_sciworld.jvm import SimulatorFailure
 from turngym_sciworld.pool import Pool
 from turngym_sciworld.settings import load_jvm_settings
-from turngym_sciworld.tasks import KINDS, Variation, survey
+from turngym_sciworld.tasks import KINDS, Variation, order, survey
 
 SURVEY = Path(__file__).parent / "data" / "survey.json.gz"
 RESULTS = Path("runs/data/sciworld-survey.jsonl")
+PATIENCE_S = 600  # of one call: it runs beside other work
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one variation. ``turns`` is None where the expert does not solve it, and ``why`` says how it ended."""
+    """What came of one variation. ``turns`` is 0 where the expert does not solve it, and ``why`` says how it ended; None where
+    only the goal is known."""
 
     kind: str
     variation: int
     goal: str
     turns: int | None
     why: str = ""
+
+
+Results = dict[Variation, Result]
+Work = Callable[[Pool, GoldPaths, Variation], Result]
 
 
 def play(pool: Pool, gold: GoldPaths, variation: Variation) -> Result:
@@ -53,86 +64,95 @@ def play(pool: Pool, gold: GoldPaths, variation: Variation) -> Result:
             if outcome.stop is StopReason.SUCCESS:
                 return Result(*variation, goal, turn)
             if outcome.stop is not None:
-                return Result(*variation, goal, None, f"fails at turn {turn} of {len(path)}: {action}")
-        return Result(*variation, goal, None, f"score {env.score:.2f} after all {len(path)} actions")
+                return Result(*variation, goal, 0, f"fails at turn {turn} of {len(path)}: {action}")
+        return Result(*variation, goal, 0, f"score {env.score:.2f} after all {len(path)} actions")
     except SimulatorFailure as error:
-        return Result(*variation, goal, None, str(error))
+        return Result(*variation, goal, 0, str(error))
     finally:
         env.close()
 
 
-def variations(every: int, kinds: Sequence[str]) -> list[Variation]:
-    """Every ``every``-th variation of the kinds; of all where none is named."""
-    asked = [kind for kind in KINDS if not kinds or kind.name in kinds]
-    return [(kind.name, number) for kind in asked for number in range(0, kind.variations, every)]
+def look(pool: Pool, variation: Variation) -> Result:
+    """The goal alone, which takes a hundredth of the time."""
+    env = SciWorld(pool, GoldPaths(pool), *variation, SciWorldOptions(instructions="none"))
+    try:
+        return Result(*variation, env.start()[-1].content.partition("\n\n")[0], None)
+    finally:
+        env.close()
 
 
-def played(todo: Sequence[Variation], results: Path) -> Iterator[Result]:
-    """The results of all, those that ``results`` has first; new ones are added to it."""
-    wanted = set(todo)
-    if results.exists():
-        for line in results.read_text().splitlines():
-            result = Result(**json.loads(line))
-            if (result.kind, result.variation) in wanted:
-                wanted.discard((result.kind, result.variation))
-                yield result
-    if not wanted:
-        return
-    settings = load_jvm_settings()
+def in_turn() -> list[Variation]:
+    """Every variation: the first of each split, the second of each split, and so on."""
+    rows = zip_longest(*(order(split) for split in get_args(Split)))
+    return [variation for row in rows for variation in row if variation is not None]
+
+
+def kept(results: Path) -> Results:
+    """What the file has; of several results of a variation the last that was played."""
+    found: Results = {}
+    for line in results.read_text().splitlines() if results.exists() else []:
+        result = Result(**json.loads(line))
+        if result.turns is not None or (result.kind, result.variation) not in found:
+            found[result.kind, result.variation] = result
+    return found
+
+
+def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> Iterator[Result]:
+    """The result of ``work`` on each of ``todo``, added to the file as it comes, with a bar of progress."""
+    settings = load_jvm_settings().model_copy(update={"jvm_call_timeout_s": PATIENCE_S})
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     pool = Pool(settings)
     gold = GoldPaths(pool)
     try:
         pool.start(lambda what, part: None)
         results.parent.mkdir(parents=True, exist_ok=True)
-        with ThreadPoolExecutor(settings.jvms) as threads, results.open("a") as file:
-            rest = [variation for variation in todo if variation in wanted]
-            for result in threads.map(lambda variation: play(pool, gold, variation), rest):
-                fields = {name: getattr(result, name) for name in Result.__slots__}
-                file.write(json.dumps(fields) + "\n")
+        with (
+            Progress(*columns) as progress,
+            ThreadPoolExecutor(settings.jvms) as threads,
+            results.open("a") as file,
+        ):
+            found = threads.map(lambda variation: work(pool, gold, variation), todo)
+            for result in progress.track(found, total=len(todo), description=what):
+                file.write(json.dumps(asdict(result)) + "\n")
                 file.flush()
                 yield result
     finally:
         pool.close()
 
 
-def write(found: Sequence[Result]) -> None:
-    """Makes the survey. Raises SystemExit where variations are missing."""
-    by_variation = {(result.kind, result.variation): result for result in found}
-    missing = [variation for variation in variations(1, []) if variation not in by_variation]
-    if missing:
-        raise SystemExit(
-            f"prove: a survey needs every variation; {len(missing)} are missing, {missing[0]} first"
-        )
-    goals = sorted({result.goal for result in found})
+def write(found: Results) -> None:
+    """Makes the survey, of a goal for each variation and the turns that are known."""
+    goals = sorted({result.goal for result in found.values()})
     places = {goal: index for index, goal in enumerate(goals)}
     kinds: dict[str, list[Any]] = {}
     for kind in KINDS:
-        row = [by_variation[kind.name, number] for number in range(kind.variations)]
+        row = [found[kind.name, number] for number in range(kind.variations)]
         kinds[kind.name] = [[places[result.goal], result.turns] for result in row]
     content = json.dumps({"goals": goals, "kinds": kinds}, separators=(",", ":")).encode()
     SURVEY.parent.mkdir(exist_ok=True)
     SURVEY.write_bytes(gzip.compress(content, 9, mtime=0))
-    print(f"wrote {SURVEY}")
+    played = sum(result.turns is not None for result in found.values())
+    print(f"wrote {SURVEY}: {len(found)} goals, {played} solutions played")
 
 
 def differs(result: Result) -> bool:
-    """Whether the survey says something else."""
+    """Whether the survey says something else. It says nothing of the turns of a variation that was not played for it."""
     known = survey()
     goal, turns = known["kinds"][result.kind][result.variation]
-    return (known["goals"][goal], turns) != (result.goal, result.turns)
+    return known["goals"][goal] != result.goal or turns not in (None, result.turns)
 
 
-def summary(found: Sequence[Result]) -> None:
+def summary(found: Iterable[Result]) -> None:
     """Prints, by kind, how many variations the expert solves, and each that it does not."""
-    print(f"{'kind':50}{'solved':>8}{'of':>6}{'turns':>10}")
-    for kind in KINDS:
-        own = [result for result in found if result.kind == kind.name]
-        turns = [result.turns for result in own if result.turns is not None]
-        if own:
-            span = f"{min(turns)} to {max(turns)}" if turns else "-"
-            print(f"{kind.name:50}{len(turns):>8}{len(own):>6}{span:>10}")
-    for result in found:
-        if result.turns is None:
+    played = [result for result in found if result.turns is not None]
+    print(f"{'kind':50}{'solved':>8}{'of':>6}{'turns':>12}")
+    for name in [*(kind.name for kind in KINDS), ""]:
+        own = [result for result in played if name in ("", result.kind)]
+        turns = [result.turns for result in own if result.turns]
+        span = f"{min(turns)} to {max(turns)}" if turns else "-"
+        print(f"{name or 'all':50}{len(turns):>8}{len(own):>6}{span:>12}")
+    for result in played:
+        if not result.turns:
             print(f"not solved: {result.kind} {result.variation}: {result.why}")
 
 
@@ -141,26 +161,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="prove", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--every", type=int, default=1, help="play every N-th variation alone (default 1: all)"
-    )
-    parser.add_argument("--kinds", default="", help="kinds by name, with commas between (default: all)")
+    parser.add_argument("--first", type=int, help="how many variations are played (default: all)")
     parser.add_argument("--results", type=Path, default=RESULTS, help=f"where results are kept ({RESULTS})")
     parser.add_argument("--write", action="store_true", help="make the survey instead of comparing with it")
     options = parser.parse_args()
-    todo = variations(options.every, [name for name in options.kinds.split(",") if name])
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    found: list[Result] = []
-    with Progress(*columns) as progress:
-        bar = progress.add_task("variations", total=len(todo))
-        for result in played(todo, options.results):
-            found.append(result)
-            progress.update(bar, advance=1)
-    summary(found)
+    todo, found = in_turn()[: options.first], kept(options.results)
+    if rest := [variation for variation in todo if variation not in found or found[variation].turns is None]:
+        for result in worked("solutions", rest, options.results, play):
+            found[result.kind, result.variation] = result
+    if options.write and (unseen := [variation for variation in in_turn() if variation not in found]):
+        for result in worked(
+            "goals", unseen, options.results, lambda pool, _, variation: look(pool, variation)
+        ):
+            found[result.kind, result.variation] = result
+    summary(found.values())
     if options.write:
         write(found)
         return
-    wrong = Counter(result.kind for result in found if differs(result))
+    wrong = Counter(result.kind for result in found.values() if differs(result))
     if wrong:
         print(f"prove: {wrong.total()} differ from the survey: {dict(wrong)}", file=sys.stderr)
         raise SystemExit(1)

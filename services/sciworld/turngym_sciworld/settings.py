@@ -27,7 +27,10 @@ class JvmSettings(BaseSettings):
         default=20, gt=0, allow_inf_nan=False, description="a JVM that leaves one call unanswered is replaced"
     )
     jvm_start_timeout_s: float = Field(
-        default=180, gt=0, allow_inf_nan=False, description="longest start of a JVM"
+        default=180,
+        gt=0,
+        allow_inf_nan=False,
+        description="longest start of a JVM, and search for a solution",
     )
 
 

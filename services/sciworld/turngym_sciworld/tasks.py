@@ -82,7 +82,8 @@ def official_split(variations: int) -> dict[Split, list[int]]:
 
 
 @cache
-def _order(split: Split) -> Sequence[Variation]:
+def order(split: Split) -> Sequence[Variation]:
+    """The variations of a split as its tasks are numbered: the kinds take turns."""
     queues = [(kind.name, official_split(kind.variations)[split]) for kind in KINDS]
     longest = max(len(numbers) for _, numbers in queues)
     return [
@@ -93,7 +94,7 @@ def _order(split: Split) -> Sequence[Variation]:
 @cache
 def _places() -> dict[Variation, tuple[Split, int]]:
     splits: tuple[Split, ...] = get_args(Split)
-    return {variation: (split, index) for split in splits for index, variation in enumerate(_order(split))}
+    return {variation: (split, index) for split in splits for index, variation in enumerate(order(split))}
 
 
 @cache
@@ -111,8 +112,8 @@ def _survey_bytes() -> bytes:
 def survey() -> dict[str, Any]:
     """What ``turngym_sciworld.prove`` found out about every variation: goals, and the turns of the expert.
 
-    ``{"goals": [text], "kinds": {name: [[goal, turns], ...]}}``, where ``goal`` is a position in ``goals`` and ``turns`` is
-    None where the simulator's own solution does not reach the full score.
+    ``{"goals": [text], "kinds": {name: [[goal, turns], ...]}}``, where ``goal`` is a position in ``goals`` and ``turns`` is 0
+    where the simulator's own solution does not reach the full score, None where it was not played yet.
     """
     found: dict[str, Any] = json.loads(gzip.decompress(_survey_bytes()))
     return found
@@ -125,7 +126,7 @@ def survey_hash() -> str:
 
 def variation_of(task: TaskInfo) -> Variation:
     """The kind and the number of the variation behind a task."""
-    return _order(task.split)[task.index]
+    return order(task.split)[task.index]
 
 
 class SciWorldTasks(TaskSet):
@@ -133,14 +134,14 @@ class SciWorldTasks(TaskSet):
 
     def count(self, split: Split) -> int:
         """How many tasks the split has."""
-        return len(_order(split))
+        return len(order(split))
 
     def at(self, split: Split, index: int) -> TaskInfo:
         """The task at ``index``; ``info`` has its kind, the kind's number in the paper, its topic and its variation, and
-        the expert's number of turns where the expert solves it."""
+        the expert's number of turns where it is known that the expert solves it."""
         if index < 0:
             raise IndexError(index)
-        name, number = _order(split)[index]
+        name, number = order(split)[index]
         goal, turns = survey()["kinds"][name][number]
         kind = next(kind for kind in KINDS if kind.name == name)
         info = {"kind": name, "number": kind.number, "topic": kind.topic, "variation": number}
@@ -149,7 +150,7 @@ class SciWorldTasks(TaskSet):
             split=split,
             index=index,
             goal=survey()["goals"][goal],
-            info=info if turns is None else info | {"expert_turns": turns},
+            info=info | {"expert_turns": turns} if turns else info,
         )
 
     def get(self, task_id: str) -> TaskInfo:
