@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,11 @@ def wrapper_speed(seconds: float) -> float:
     os.environ["PATH"] = f"{find_java().parent}:{os.environ['PATH']}"  # it runs whatever java is first
     from scienceworld import ScienceWorldEnv
 
-    env = ScienceWorldEnv("", envStepLimit=100_000)
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):  # it leaves a file where it runs
+        return _stepped(ScienceWorldEnv("", envStepLimit=100_000), seconds)
+
+
+def _stepped(env: Any, seconds: float) -> float:
     env.load("boil", 0, "")
     env.reset()
     for action in WALK:

@@ -2,7 +2,8 @@
 
     make prove TASK=sciworld                                # hours; JVMS=2 for two cores
     make prove TASK=sciworld ARGS="--first 900"             # the first 300 tasks of each split
-    make prove TASK=sciworld ARGS="--write --first 0"       # the survey, of what was played so far
+    make prove TASK=sciworld ARGS="--first 0 --goals"       # no solution, but every variation's goal: minutes
+    make prove TASK=sciworld ARGS="--first 0 --write"       # the survey, of what was done so far
 
 Compares: it fails where a variation's goal, or the turns in which the expert solves it, are not what the survey says.
 ``--write`` makes the survey instead. Variations are played by the environment itself, in this process, in as many JVMs as
@@ -24,6 +25,7 @@ from typing import Any, get_args
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from turngym.environment import BackendDied
 from turngym.schema import Split, StopReason
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
@@ -74,11 +76,12 @@ def play(pool: Pool, gold: GoldPaths, variation: Variation) -> Result:
 
 def look(pool: Pool, variation: Variation) -> Result:
     """The goal alone, which takes a hundredth of the time."""
-    env = SciWorld(pool, GoldPaths(pool), *variation, SciWorldOptions(instructions="none"))
+    jvm = pool.freest()
+    simulation = jvm.open(*variation, "")
     try:
-        return Result(*variation, env.start()[-1].content.partition("\n\n")[0], None)
+        return Result(*variation, jvm.describe(simulation).strip(), None)
     finally:
-        env.close()
+        jvm.close(simulation)
 
 
 def in_turn() -> list[Variation]:
@@ -98,11 +101,20 @@ def kept(results: Path) -> Results:
 
 
 def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> Iterator[Result]:
-    """The result of ``work`` on each of ``todo``, added to the file as it comes, with a bar of progress."""
+    """The result of ``work`` on each of ``todo``, added to the file as it comes, with a bar of progress. What is lost with its
+    JVM is left out and told."""
     settings = load_jvm_settings().model_copy(update={"jvm_call_timeout_s": PATIENCE_S})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     pool = Pool(settings)
     gold = GoldPaths(pool)
+
+    def attempt(variation: Variation) -> Result | None:
+        try:
+            return work(pool, gold, variation)
+        except BackendDied as error:
+            print(f"lost: {variation[0]} {variation[1]}: {error}", file=sys.stderr)
+            return None
+
     try:
         pool.start(lambda what, part: None)
         results.parent.mkdir(parents=True, exist_ok=True)
@@ -111,8 +123,9 @@ def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> I
             ThreadPoolExecutor(settings.jvms) as threads,
             results.open("a") as file,
         ):
-            found = threads.map(lambda variation: work(pool, gold, variation), todo)
-            for result in progress.track(found, total=len(todo), description=what):
+            for result in progress.track(threads.map(attempt, todo), total=len(todo), description=what):
+                if result is None:
+                    continue
                 file.write(json.dumps(asdict(result)) + "\n")
                 file.flush()
                 yield result
@@ -121,13 +134,13 @@ def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> I
 
 
 def write(found: Results) -> None:
-    """Makes the survey, of a goal for each variation and the turns that are known."""
+    """Makes the survey, of the goals and the turns that are known."""
     goals = sorted({result.goal for result in found.values()})
     places = {goal: index for index, goal in enumerate(goals)}
     kinds: dict[str, list[Any]] = {}
     for kind in KINDS:
-        row = [found[kind.name, number] for number in range(kind.variations)]
-        kinds[kind.name] = [[places[result.goal], result.turns] for result in row]
+        row = [found.get((kind.name, number)) for number in range(kind.variations)]
+        kinds[kind.name] = [[places[one.goal], one.turns] if one else [None, None] for one in row]
     content = json.dumps({"goals": goals, "kinds": kinds}, separators=(",", ":")).encode()
     SURVEY.parent.mkdir(exist_ok=True)
     SURVEY.write_bytes(gzip.compress(content, 9, mtime=0))
@@ -136,10 +149,10 @@ def write(found: Results) -> None:
 
 
 def differs(result: Result) -> bool:
-    """Whether the survey says something else. It says nothing of the turns of a variation that was not played for it."""
+    """Whether the survey says something else. It says nothing of a variation that was not played for it."""
     known = survey()
     goal, turns = known["kinds"][result.kind][result.variation]
-    return known["goals"][goal] != result.goal or turns not in (None, result.turns)
+    return goal is not None and (known["goals"][goal] != result.goal or turns not in (None, result.turns))
 
 
 def summary(found: Iterable[Result]) -> None:
@@ -163,18 +176,23 @@ def main() -> None:
     )
     parser.add_argument("--first", type=int, help="how many variations are played (default: all)")
     parser.add_argument("--results", type=Path, default=RESULTS, help=f"where results are kept ({RESULTS})")
+    parser.add_argument("--goals", action="store_true", help="look up the goals of those that are not played")
     parser.add_argument("--write", action="store_true", help="make the survey instead of comparing with it")
     options = parser.parse_args()
     todo, found = in_turn()[: options.first], kept(options.results)
     if rest := [variation for variation in todo if variation not in found or found[variation].turns is None]:
         for result in worked("solutions", rest, options.results, play):
             found[result.kind, result.variation] = result
-    if options.write and (unseen := [variation for variation in in_turn() if variation not in found]):
+    if options.goals and (unseen := [variation for variation in in_turn() if variation not in found]):
         for result in worked(
             "goals", unseen, options.results, lambda pool, _, variation: look(pool, variation)
         ):
             found[result.kind, result.variation] = result
     summary(found.values())
+    missing = [variation for variation in todo if variation not in found or found[variation].turns is None]
+    if missing or (options.goals and len(found) < len(in_turn())):
+        print("prove: some were lost; the same command tries them again", file=sys.stderr)
+        raise SystemExit(1)
     if options.write:
         write(found)
         return

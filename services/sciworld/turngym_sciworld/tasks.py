@@ -110,10 +110,10 @@ def _survey_bytes() -> bytes:
 
 @cache
 def survey() -> dict[str, Any]:
-    """What ``turngym_sciworld.prove`` found out about every variation: goals, and the turns of the expert.
+    """What ``turngym_sciworld.prove`` found out about variations so far: goals, and the turns of the expert.
 
     ``{"goals": [text], "kinds": {name: [[goal, turns], ...]}}``, where ``goal`` is a position in ``goals`` and ``turns`` is 0
-    where the simulator's own solution does not reach the full score, None where it was not played yet.
+    where the simulator's own solution does not reach the full score; both are None where it was not played yet.
     """
     found: dict[str, Any] = json.loads(gzip.decompress(_survey_bytes()))
     return found
@@ -137,19 +137,25 @@ class SciWorldTasks(TaskSet):
         return len(order(split))
 
     def at(self, split: Split, index: int) -> TaskInfo:
-        """The task at ``index``; ``info`` has its kind, the kind's number in the paper, its topic and its variation, and
-        the expert's number of turns where it is known that the expert solves it."""
+        """The task at ``index``; ``info`` has its kind, the kind's place (0 to 29) and number in the paper, its topic and its
+        variation, and the expert's number of turns where it is known that the expert solves it."""
         if index < 0:
             raise IndexError(index)
         name, number = order(split)[index]
         goal, turns = survey()["kinds"][name][number]
-        kind = next(kind for kind in KINDS if kind.name == name)
-        info = {"kind": name, "number": kind.number, "topic": kind.topic, "variation": number}
+        place, kind = next((place, kind) for place, kind in enumerate(KINDS) if kind.name == name)
+        info = {
+            "kind": name,
+            "kind_number": place,
+            "number": kind.number,
+            "topic": kind.topic,
+            "variation": number,
+        }
         return TaskInfo(
             task_id=f"sciworld/{split}/{index}",
             split=split,
             index=index,
-            goal=survey()["goals"][goal],
+            goal=f"{name}, variation {number}" if goal is None else survey()["goals"][goal],
             info=info | {"expert_turns": turns} if turns else info,
         )
 
