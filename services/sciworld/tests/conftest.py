@@ -52,9 +52,11 @@ def open_task(service: SciWorldService, task_of: Callable[[str, int], TaskInfo])
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that the tests of one session share; none of them hurts it."""
-    server = Server(tmp_path_factory.mktemp("sciworld")).start()
-    yield server
-    server.stop()
+    server = Server(tmp_path_factory.mktemp("sciworld"))
+    try:
+        yield server.start()
+    finally:
+        server.stop()
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ class Server:
     def start(self) -> "Server":
         """Start it and wait until it is ready."""
         self.spawn()
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300  # a JVM beside much other work
         while time.monotonic() < deadline:
             assert self.process is not None
             if self.process.poll() is not None:
