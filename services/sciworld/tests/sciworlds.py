@@ -99,7 +99,7 @@ class Server:
 
     def client(self) -> httpx.Client:
         """A client of it."""
-        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=180)
 
 
 def command_line(pid: int) -> str:
