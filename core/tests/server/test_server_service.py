@@ -83,6 +83,7 @@ def test_metrics_count_what_happens(serve: ServerFactory) -> None:
         "turngym_environment_toys 1.0",
         "turngym_workers_quarantined 0.0",
         "turngym_create_queue 0.0",
+        "turngym_session_slots 1024.0",
     ):
         assert line in lines, line
 

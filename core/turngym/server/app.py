@@ -149,6 +149,7 @@ async def _work(
         "Slots taken, by open sessions and those that still close",
         lambda: sessions.slots.used,
     )
+    metrics.watch("session_slots", "Slots there are", lambda: sessions.slots.limit)
     metrics.watch("sessions_busy", "Open sessions with a call in progress", lambda: sessions.busy_count)
     metrics.watch("create_queue", "Creates that wait for a slot", lambda: sessions.slots.waiting)
     metrics.watch("workers_quarantined", "Workers that hang in a call past its deadline", backend.quarantined)

@@ -251,6 +251,7 @@ class Steps:
                 session, "step_timeout", f"its replay took longer than {self._settings.rebuild_timeout_s:g} s"
             )
         except EpisodeOver as over:
+            self._metrics.differed()
             await self._sessions.fail(
                 session, "environment_failure", f"its replay drifted: it ended at turn {over.turn}"
             )
@@ -258,6 +259,7 @@ class Steps:
             problem = self._sessions.explain(error, session.id, "its replay")
             await self._sessions.fail(session, problem.code, problem.detail)
         if drift is not None:
+            self._metrics.differed()
             await self._sessions.free(handle)
             await self._sessions.fail(
                 session, "environment_failure", f"its replay drifted: turn {drift} came out differently"
