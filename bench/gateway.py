@@ -4,9 +4,9 @@
     python bench/gateway.py --sessions 200 --replicas 2
 
 First part: every session is opened before any is played on, all are played to their end through the gateway, and in the middle
-one replica is killed for good. It prints the time of a call (median, 99 %), memory, and what became of every episode; the status
-is 1 if one was lost. Second part: the same client steps sessions of one replica, through the gateway and straight, in turns of
-a round each, so that whatever else the machine does hits both; calls a second, and their ratio.
+one replica is killed for good. It prints the time of a call (median, 99 %), memory, and what became of every episode; the
+status is 1 if one was lost. Second part: the same client steps sessions of one replica, through the gateway and straight, in
+turns of a round each, so that whatever else the machine does hits both; calls a second, and their ratio.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from composed import Composition, composition, docker  # noqa: E402
-from episodes import HORIZON, Recorded, Seen, recorded  # noqa: E402
+from composed import Composition, composition, docker
+from episodes import HORIZON, Recorded, Seen, recorded
 
-from turngym.client.aio import AsyncClient, AsyncEpisode  # noqa: E402
-from turngym.client.errors import InfrastructureFailure  # noqa: E402
-from turngym.schema import SessionRequest  # noqa: E402
+from turngym.client.aio import AsyncClient, AsyncEpisode
+from turngym.client.errors import InfrastructureFailure
+from turngym.schema import SessionRequest
 
 CONNECTIONS = 256
 ROUNDS = 8
@@ -137,9 +137,8 @@ async def beside(composed: Composition) -> None:
     print(
         f"steps a second with {ROUND_SESSIONS} in flight, one replica, client on this machine (median of {ROUNDS} rounds)"
     )
-    print(
-        f"  straight {statistics.median(straight):.0f}, through the gateway {statistics.median(through):.0f}: ratio {ratio:.2f}"
-    )
+    direct, gateway = statistics.median(straight), statistics.median(through)
+    print(f"  straight {direct:.0f}, through the gateway {gateway:.0f}: ratio {ratio:.2f}")
 
 
 def main() -> int:

@@ -3,9 +3,9 @@
     python bench/images.py                       # builds what isn't built, then measures the default services
     python bench/images.py textcraft gateway     # these alone
 
-Cold: the container is made anew with an empty volume, as on a machine's first start, but the image is there. Warm: it is started
-again with the volume that it has. Both end when the health check of the image says healthy, so they are rounded up to its
-interval.
+Cold: the container is made anew with an empty volume, as on a machine's first start, but the image is there. Warm: it is
+started again with the volume that it has. Both end when the health check of the image says healthy, so they are rounded up to
+its interval.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from composed import Composition, docker, said, unstarted  # noqa: E402
+from composed import Composition, docker, said, unstarted
 
 PROJECT = "turngym-images"
 

@@ -102,7 +102,7 @@ def test_a_rolling_restart_loses_no_episode_and_reopens_none_for_long(composed: 
 
 
 def test_sessions_outlive_down_and_up_each_with_its_own_replica(composed: Composition) -> None:
-    """``docker compose down`` removes every container and keeps the volumes; the numbers bring sessions and replicas together."""
+    """``docker compose down`` removes containers and keeps volumes; the numbers bring sessions and replicas together."""
     with Client(composed.url) as client:
         opened = [client.create(SessionRequest(split="test", index=index)) for index in range(8)]
         for result in opened:

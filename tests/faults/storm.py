@@ -1,6 +1,6 @@
 """Many short episodes while everything breaks: what was tried, and what was lost.
 
-    python tests/faults/storm.py                       # 10,000 episodes, three replicas; prints a table, exit status 1 on a loss
+    python tests/faults/storm.py                       # 10,000 episodes, three replicas; status 1 if one was lost
     python tests/faults/storm.py --episodes 300 --seed 7
 
 It starts a composition of its own (the gateway and replicas of textcraft), puts a bad network before it (``wire``), and while
@@ -20,11 +20,11 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from composed import Composition, composition, docker  # noqa: E402
-from episodes import Played, Recorded, play, recorded  # noqa: E402
-from faults.wire import Wire, bad_wire  # noqa: E402
+from composed import Composition, composition, docker
+from episodes import Played, Recorded, play, recorded
+from faults.wire import Wire, bad_wire
 
-from turngym.client.aio import AsyncClient  # noqa: E402
+from turngym.client.aio import AsyncClient
 
 IN_FLIGHT = 64
 REOPEN = 12
