@@ -1,8 +1,8 @@
 """How an episode outlives its session: the state that a client keeps, and the decisions, without a transport.
 
 Column "client" of the protocol's problem table: a session that failed, expired, or lives in a server that is gone is opened
-again under a new id with the ``actions`` so far. So is one that others have
-moved. What the agent saw must come out again, else the episode has drifted.
+again under a new id with the ``actions`` so far; so is one that others have moved. What the agent saw must come out
+again, else the episode has drifted.
 """
 
 import math
