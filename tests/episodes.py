@@ -6,6 +6,7 @@ against a service must see the same texts, rewards and end, whatever happens on 
 
 import asyncio
 import functools
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -89,9 +90,16 @@ def record(index: int, seed: int) -> Recorded:
 
 
 async def play(
-    clients: AsyncClient | list[AsyncClient], episode: Recorded, pause_s: float = 0, reopen: int = 8
+    clients: AsyncClient | list[AsyncClient],
+    episode: Recorded,
+    pause_s: float = 0,
+    reopen: int = 8,
+    before_second: Callable[[], Awaitable[None]] | None = None,
 ) -> Played:
-    """Play a recording against a service, with ``pause_s`` seconds of thought before each turn."""
+    """Play a recording against a service, with ``pause_s`` seconds of thought before each turn.
+
+    ``before_second`` is awaited between the first turn and the second: the moment for a fault that has to hit every episode.
+    """
     opened: AsyncEpisode | None = None
     try:
         opened = await AsyncEpisode.open(
@@ -99,7 +107,9 @@ async def play(
         )
         if opened.result.observation.text != episode.opening:
             return Played("another opening", opened.reopened)
-        for action, expected in zip(episode.actions, episode.seen, strict=True):
+        for turn, (action, expected) in enumerate(zip(episode.actions, episode.seen, strict=True), 1):
+            if turn == 2 and before_second is not None:
+                await before_second()
             await asyncio.sleep(pause_s)
             seen = Seen.of(await opened.step(action))
             if seen != expected:
