@@ -69,6 +69,8 @@ def test_a_rebuild_that_would_differ_fails(serve: ServerFactory, change: dict[st
         assert http.get(f"/sessions/{session['session_id']}").content == last.content
         problem(step(http, session, "add 1", 2), "environment_failure")
         assert step(http, session, "add 1", 1).content == last.content
+        differing = "turngym_replays_differing_total"
+        assert f"{differing} {float('salt' in change)}" in http.get("/metrics").text
 
 
 def test_a_session_that_is_not_deterministic_is_never_replayed(serve: ServerFactory) -> None:
