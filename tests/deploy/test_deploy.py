@@ -39,7 +39,7 @@ def rendered(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_every_environment_is_everywhere() -> None:
-    """In the gateway's list (``ENVIRONMENTS``), the compose file, Kubernetes and Prometheus: each service of this repository."""
+    """Each service of this repository: in the gateway's list (``ENVIRONMENTS``), Compose, Kubernetes and Prometheus."""
     assert set(ENVIRONMENTS) == {path.parent.name for path in ROOT.glob("services/*/pyproject.toml")}
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     assert {name for name in services if "profiles" not in services[name]} == {"gateway", *ENVIRONMENTS}

@@ -130,15 +130,13 @@ async def storm(
 
 
 def show(outcomes: Counter[str], total: int) -> None:
-    """A line of progress on a terminal."""
+    """A line of progress: rewritten on a terminal, and else a new one at every tenth."""
+    done = sum(outcomes[name] for name in outcomes if name not in ("reopenings", "turns"))
+    line = f"{done}/{total} episodes, {outcomes['reopenings']} reopenings"
     if sys.stderr.isatty():
-        done = sum(outcomes[name] for name in outcomes if name not in ("reopenings", "turns"))
-        print(
-            f"\r{done}/{total} episodes, {outcomes['reopenings']} reopenings ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"\r{line} ", end="", file=sys.stderr, flush=True)
+    elif done % max(total // 10, 1) == 0:
+        print(line, file=sys.stderr, flush=True)
 
 
 def report(found: dict[str, Counter[str]], total: int, wall_s: float) -> bool:
