@@ -27,7 +27,7 @@ ENVIRONMENTS = {
 # Routes that tests give the gateway besides: to nothing, and to containers that single tests start.
 SPARE = {"empty": 8081, "guarded": 8082, "cramped": 8083}
 PORT_NAMES = re.findall(r"\$\{([A-Z]+)_PORT:-", (ROOT / "docker-compose.yml").read_text())
-UP_S = 180
+UP_S = 300
 
 # Run in a container: SIGKILL for the server, which is not the container's first process (that is tini).
 KILL = """
@@ -87,6 +87,13 @@ class Composition:
         (network,) = networks.values()
         return f"http://{network['IPAddress']}:{ENVIRONMENTS[service]}"
 
+    def ready(self, service: str = "textcraft") -> bool:
+        """Whether a replica of ``service`` says through the gateway that it is ready."""
+        try:
+            return httpx.get(f"{self.gateway}/{service}/ready", timeout=5).status_code == 200
+        except httpx.TransportError:  # the gateway itself starts
+            return False
+
     def gateway_metric(self, sample: str) -> float:
         """A sample of the gateway's own metrics, by its name and labels as on the page."""
         page = docker(
@@ -95,16 +102,14 @@ class Composition:
         )  # fmt: skip
         return next(float(line.split()[-1]) for line in page.splitlines() if line.startswith(sample))
 
-    def is_up(self, replica: str, service: str = "textcraft") -> bool:
-        """Whether the gateway finds a replica healthy."""
-        return (
-            self.gateway_metric(f'haproxy_server_status{{proxy="{service}",server="{replica}",state="UP"}}')
-            == 1
-        )
+    def is_up(self, number: int) -> bool:
+        """Whether the gateway finds a replica of textcraft healthy."""
+        state = f'{{proxy="textcraft",server="textcraft-{number}",state="UP"}}'
+        return self.gateway_metric(f"haproxy_server_status{state}") == 1
 
-    def replicas_up(self, service: str = "textcraft") -> int:
-        """How many replicas the gateway finds healthy."""
-        return int(self.gateway_metric(f'haproxy_backend_active_servers{{proxy="{service}"}}'))
+    def replicas_up(self) -> int:
+        """How many replicas of textcraft the gateway finds healthy."""
+        return int(self.gateway_metric('haproxy_backend_active_servers{proxy="textcraft"}'))
 
     def answers(self, number: int) -> bool:
         """Whether a replica of textcraft says, past the gateway, that it is ready."""
@@ -116,8 +121,7 @@ class Composition:
     def restarted(self, number: int) -> None:
         """Wait until a replica that was killed answers again, and the gateway knows."""
         wait(lambda: self.answers(number), f"an answer of {self.container(number)}")
-        name = f"textcraft-{number}"
-        wait(lambda: self.is_up(name), f"{name}, as the gateway sees it")
+        wait(lambda: self.is_up(number), f"replica {number}, as the gateway sees it")
 
     def wait_replicas(self, count: int) -> None:
         """Wait until the gateway finds ``count`` replicas of textcraft healthy."""
@@ -168,7 +172,7 @@ def said(command: list[str], environ: dict[str, str]) -> str:
     return run.stdout
 
 
-def wait(holds: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def wait(holds: Callable[[], bool], what: str, seconds: float = 120) -> None:
     """Wait until ``holds()``, asked again and again. Raises AssertionError when it takes too long."""
     deadline = time.monotonic() + seconds
     while not holds():

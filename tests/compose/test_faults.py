@@ -58,7 +58,7 @@ def cramped(composed: Composition) -> Iterator[str]:
     docker("run", "--detach", "--rm", f"--name={name}", f"--network={composed.project}_default",
            "--tmpfs=/data:size=2m,uid=10001", f"--env=TURNGYM_PORT={SPARE['cramped']}", "turngym-textcraft")  # fmt: skip
     try:
-        wait(lambda: composed.is_up("cramped-1", "cramped"), "a replica with little disk")
+        wait(lambda: composed.ready("cramped"), "a replica with little disk")
         yield name
     finally:
         docker("rm", "--force", name)

@@ -155,12 +155,18 @@ def guarded(composed: Composition) -> Iterator[str]:
     It is the image of textcraft once more, called as its first replica is to be called: that is all it takes to join.
     """
     name = composed.container(1, "guarded")
-    settings = {"PORT": str(SPARE["guarded"]), "TOKEN": "secret", "MAX_SESSIONS": "2", "QUEUE": "0", "JOURNAL": "off"}
+    settings = {
+        "PORT": str(SPARE["guarded"]),
+        "TOKEN": "secret",
+        "MAX_SESSIONS": "2",
+        "QUEUE": "0",
+        "JOURNAL": "off",
+    }
     given = [f"--env=TURNGYM_{setting}={value}" for setting, value in settings.items()]
     network = f"--network={composed.project}_default"
     docker("run", "--detach", "--rm", f"--name={name}", network, *given, "turngym-textcraft")
     try:
-        wait(lambda: composed.is_up("guarded-1", "guarded"), "an environment that joins")
+        wait(lambda: composed.ready("guarded"), "an environment that joins")
         yield f"{composed.gateway}/guarded"
     finally:
         docker("rm", "--force", name)

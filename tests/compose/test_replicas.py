@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from composed import Composition, docker, replica_of
+from composed import Composition, docker, replica_of, wait
 from episodes import Recorded, play, recorded
 
 from turngym.client.aio import AsyncClient
@@ -134,5 +134,6 @@ def test_a_gateway_that_starts_again_finds_every_session(composed: Composition) 
     keys = [secrets.token_urlsafe(6) for _ in range(50)]
     before = owners(composed.url, keys)
     docker("restart", composed.container(1, "gateway"))
+    wait(composed.ready, "an answer of the gateway")
     composed.wait_replicas(2)
     assert owners(composed.url, keys) == before

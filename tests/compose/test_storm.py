@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.compose, pytest.mark.slow]
 
 
 def test_no_episode_is_lost_in_a_storm(composed: Composition) -> None:
-    batch = recorded(250, seed=1)
+    batch = recorded(160, seed=1)
     found = asyncio.run(storm(composed, batch, replicas=2, seed=1))
     for number in (1, 2):
         composed.restarted(number)
