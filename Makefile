@@ -134,7 +134,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose test-deploy test-faults prove bench bench-gateway images
+.PHONY: lint test test-train test-compose test-deploy test-faults prove bench
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
@@ -171,12 +171,6 @@ corpus-check:  ## make the corpus's texts anew from its sources and compare: [WO
 	@.venv/corpus/bin/python -m pip install --quiet --disable-pip-version-check -e 'corpus[sources]' pytest pytest-asyncio hypothesis
 	@.venv/corpus/bin/python -m pytest -q corpus/tests/test_build.py $(PYTEST_ARGS)
 	@.venv/corpus/bin/python -m turngym_corpus.build --check $(if $(WORDNET),--wordnet $(call quote,$(WORDNET)))
-
-bench-gateway: services-env docker  ## 2,000 sessions at four replicas through the gateway, one killed; beside direct calls
-	@$(SERVICES)/python bench/gateway.py $(ARGS)
-
-images: services-env docker  ## build every image; a table of sizes and of the time from nothing to healthy
-	@$(SERVICES)/python bench/images.py $(ARGS)
 
 .PHONY: up down docker
 docker:
