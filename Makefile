@@ -15,13 +15,13 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 
 # Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
-  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR \
+  MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR REPLICA_NAMES \
   $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
   TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS) \
   JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
-TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET
+TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET EPISODES REPLICAS
 
 # A misspelt NAME=value on the command line is an error, not a silent default.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
@@ -91,6 +91,9 @@ help:  ## this text
 #:   make bench TASK=search                                     its retriever beside plain FAISS
 #:   make bench TASK=sciworld                                   its steps beside the official wrapper
 #:
+#: Containers: make up, then http://127.0.0.1:8000/TASK/ or the task's own port; deploy/README.md says more.
+#:   docker compose up -d --scale textcraft=4
+#:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
 .PHONY: services-env trainer-env
@@ -135,7 +138,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose prove bench
+.PHONY: lint test test-train test-compose test-deploy test-faults prove bench
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
@@ -149,8 +152,15 @@ test: lint trainer-env  ## lint, the tests of core, services and trainer, and a 
 test-train: trainer-env  ## single training steps in depth: exact tokens, a service killed in the middle
 	@$(TRAINER)/pytest trainer/tests/test_step.py $(PYTEST_ARGS)
 
-test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
+test-compose: services-env docker  ## build and start everything with Docker Compose: episodes, routing, kills, a short storm
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
+
+test-deploy: services-env  ## manifests, gateway, alerts and board, by promtool, haproxy and kubectl where they are installed
+	@$(SERVICES)/pytest tests/deploy $(PYTEST_ARGS)
+
+test-faults: services-env docker  ## 10,000 episodes while network and containers break: what was tried and lost [EPISODES=300]
+	@$(SERVICES)/python tests/faults/storm.py $(if $(EPISODES),--episodes $(EPISODES)) $(if $(REPLICAS),--replicas $(REPLICAS)) \
+	  $(if $(SEED),--seed $(SEED))
 
 prove: services-env  ## play the expert on every task, with the figures of a README, minutes to an hour: TASK=search
 	$(check_task)

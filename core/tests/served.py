@@ -30,9 +30,17 @@ def free_port() -> int:
 
 
 def run_toy(
-    toy: dict[str, Any], settings: dict[str, str], log: str, environ: dict[str, str], file_limit: int
+    toy: dict[str, Any],
+    settings: dict[str, str],
+    log: str,
+    environ: dict[str, str],
+    file_limit: int,
+    clock: Path | None,
 ) -> None:
-    """The life of a server process. ``file_limit`` is the greatest size of a file that it may write, in bytes."""
+    """The life of a server process. ``file_limit`` is the greatest size of a file that it may write, in bytes.
+
+    Where there is a ``clock``, that file says by how many seconds the process's wall clock is wrong.
+    """
     from toy import main
 
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -43,6 +51,9 @@ def run_toy(
     os.environ.update(environ)
     if file_limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, resource.RLIM_INFINITY))
+    if clock is not None:
+        right = time.time
+        time.time = lambda: right() + float(clock.read_text())
     main(toy, settings)
 
 
@@ -55,6 +66,7 @@ class Served:
     log: Path
     environ: dict[str, str] = field(default_factory=dict)
     file_limit: int = 0
+    clock: Path | None = None
     process: ForkServerProcess | None = None
 
     @property
@@ -65,7 +77,7 @@ class Served:
     def spawn(self) -> ForkServerProcess:
         """Start the process without waiting for it."""
         given = {name: str(value) for name, value in self.settings.items()}
-        arguments = (self.toy, given, str(self.log), self.environ, self.file_limit)
+        arguments = (self.toy, given, str(self.log), self.environ, self.file_limit, self.clock)
         self.process = _CONTEXT.Process(target=run_toy, args=arguments)
         self.process.start()
         return self.process
@@ -127,6 +139,7 @@ def factory(folder: Path, started: list[Served]) -> ServerFactory:
         start: bool = True,
         environ: dict[str, str] | None = None,
         file_limit: int = 0,
+        clock: Path | None = None,
         **settings: Any,
     ) -> Served:
         number = len(started)
@@ -135,7 +148,7 @@ def factory(folder: Path, started: list[Served]) -> ServerFactory:
             "journal": folder / f"journal-{number}",
             "log_level": "warning",
         } | settings
-        served = Served(toy or {}, known, folder / f"log-{number}", environ or {}, file_limit)
+        served = Served(toy or {}, known, folder / f"log-{number}", environ or {}, file_limit, clock)
         started.append(served)
         return served.start() if start else served
 

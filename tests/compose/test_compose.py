@@ -1,105 +1,53 @@
 """What a user of ``make up`` gets: containers that are healthy, play, conform, and outlive a kill with their sessions."""
 
 import json
-import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from socket import socket
 
 import pytest
+from composed import ENVIRONMENTS, Composition, docker, replica_of, wait
 
 from turngym.client.sync import Client
 from turngym.schema import SessionRequest, StopReason
 
-ROOT = Path(__file__).resolve().parents[2]
-PROJECT = "turngym-test"
-SERVICES = ("textcraft", "babyai", "search", "sciworld")
+SERVICES = ("gateway", *ENVIRONMENTS)
 
 pytestmark = [pytest.mark.compose, pytest.mark.slow]
 
-KILL = """
-import os, signal
-for pid in filter(str.isdigit, os.listdir('/proc')):
-    words = open(f'/proc/{pid}/cmdline', 'rb').read().split(b'\\0')
-    if int(pid) not in (1, os.getpid()) and any(word.endswith(b'/turngym') for word in words):
-        os.kill(int(pid), signal.SIGKILL)
-"""
 
-
-@dataclass(frozen=True)
-class Composition:
-    """A started composition: where each service answers, and ``docker compose`` on it."""
-
-    urls: dict[str, str]
-    environ: dict[str, str]
-
-    def compose(self, *arguments: str) -> str:
-        """What ``docker compose ARGUMENTS`` prints; fails the test with its messages where it fails."""
-        run = subprocess.run(
-            ["docker", "compose", *arguments], cwd=ROOT, env=self.environ, text=True, capture_output=True
-        )
-        assert run.returncode == 0, f"docker compose {' '.join(arguments)}:\n{run.stdout}{run.stderr}"
-        return run.stdout
-
-
-@pytest.fixture(scope="session")
-def composition() -> Iterator[Composition]:
-    """Builds the images, starts everything, waits until it is healthy; takes all of it down afterwards, volumes too."""
-    with ExitStack() as held:
-        sockets = {name: held.enter_context(socket()) for name in SERVICES}
-        for free in sockets.values():
-            free.bind(("127.0.0.1", 0))
-        ports = {name: free.getsockname()[1] for name, free in sockets.items()}
-    environ = {
-        **os.environ,
-        "COMPOSE_PROJECT_NAME": PROJECT,
-        **{f"{name.upper()}_PORT": str(port) for name, port in ports.items()},
-        "TURNGYM_EXPERTS": "1",
-    }
-    started = Composition({name: f"http://127.0.0.1:{port}" for name, port in ports.items()}, environ)
-    try:
-        started.compose("build")
-        started.compose("up", "--detach", "--wait", "--wait-timeout", "120")
-        yield started
-    finally:
-        started.compose("down", "--volumes", "--timeout", "5")
-
-
-@pytest.fixture
-def client(composition: Composition) -> Iterator[Client]:
-    with Client(composition.urls["textcraft"]) as found:
-        found.wait_ready()
-        yield found
-
-
-def test_every_container_is_healthy(composition: Composition) -> None:
-    listed = [json.loads(line) for line in composition.compose("ps", "--format", "json").splitlines()]
-    assert {entry["Service"]: entry["Health"] for entry in listed} == dict.fromkeys(SERVICES, "healthy")
+def test_every_container_is_healthy(composed: Composition) -> None:
+    listed = [json.loads(line) for line in composed.compose("ps", "--format", "json").splitlines()]
+    assert {entry["Health"] for entry in listed} == {"healthy"}
+    assert sorted(entry["Service"] for entry in listed) == sorted([*SERVICES, "textcraft"])
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_an_image_has_a_user_and_no_tools(composition: Composition, service: str) -> None:
-    assert composition.compose("exec", "-T", service, "id", "-u").strip() != "0"
-    frozen = composition.compose("exec", "-T", service, "pip", "list")
+def test_a_container_can_do_no_more_than_it_needs(composed: Composition, service: str) -> None:
+    assert composed.compose("exec", "-T", service, "id", "-u").strip() != "0"
+    (found,) = json.loads(docker("inspect", composed.container(1, service)))
+    limits = found["HostConfig"]
+    assert limits["ReadonlyRootfs"] and limits["CapDrop"] == ["ALL"] and limits["Memory"] > 0
+    assert "no-new-privileges:true" in limits["SecurityOpt"]
+    bound = [binding["HostIp"] for entry in (limits["PortBindings"] or {}).values() for binding in entry]
+    assert set(bound) == ({"127.0.0.1"} if service == "gateway" else set())
+
+
+@pytest.mark.parametrize("service", ENVIRONMENTS)
+def test_an_image_has_no_tools(composed: Composition, service: str) -> None:
+    frozen = composed.compose("exec", "-T", service, "pip", "list")
     assert "pytest" not in frozen
     assert "torch" not in frozen
 
 
-def test_textcraft_s_image_holds_one_release_of_the_data(composition: Composition) -> None:
+def test_textcraft_s_image_holds_one_release_of_the_data(composed: Composition) -> None:
     code = "import minecraft_data as m, os; print(sorted(os.listdir(m.__path__[0] + '/data/data/pc')))"
-    assert (
-        composition.compose("exec", "-T", "textcraft", "python", "-c", code).strip() == "['1.19', 'common']"
-    )
+    assert composed.compose("exec", "-T", "textcraft", "python", "-c", code).strip() == "['1.19', 'common']"
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_an_episode_is_played_to_success(composition: Composition, service: str) -> None:
-    with Client(composition.urls[service]) as client:
+@pytest.mark.parametrize("service", ENVIRONMENTS)
+def test_an_episode_is_played_to_success_through_the_gateway(composed: Composition, service: str) -> None:
+    with Client(f"{composed.gateway}/{service}") as client:
         options = {"reward": "goal"} if service == "babyai" else {}  # its own pays less for more steps
         index = 13 if service == "sciworld" else 0  # find-plant, for which the expert takes few turns
         result = client.create(SessionRequest(split="test", index=index, options=options))
@@ -111,22 +59,22 @@ def test_an_episode_is_played_to_success(composition: Composition, service: str)
         assert client.close(result.session_id).success
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_a_service_conforms(composition: Composition, service: str) -> None:
+@pytest.mark.parametrize("service", ENVIRONMENTS)
+def test_a_service_conforms(composed: Composition, service: str) -> None:
+    """Straight to one replica: the checks mix sessions in batches."""
     turngym = Path(sys.executable).parent / "turngym"
-    check = subprocess.run([turngym, "check", composition.urls[service]], text=True, capture_output=True)
+    check = subprocess.run([turngym, "check", composed.address(1, service)], text=True, capture_output=True)
     assert check.returncode == 0, check.stdout + check.stderr
 
 
-def test_a_session_goes_on_after_its_server_was_killed(composition: Composition, client: Client) -> None:
+def test_a_session_goes_on_after_its_server_was_killed(composed: Composition, client: Client) -> None:
     opened = client.create(SessionRequest(split="test", index=0))
     first = client.step(opened.session_id, client.expert(opened.session_id).action, 1)
-    before = started_at(composition)
-    composition.compose("exec", "-T", "textcraft", "python", "-c", KILL)
-    deadline = time.monotonic() + 60
-    while started_at(composition) == before:
-        assert time.monotonic() < deadline, composition.compose("logs", "textcraft")
-        time.sleep(0.2)
+    number = int(replica_of(client.base_url, opened.session_id).rsplit("-", 1)[1])
+    before = started_at(composed, number)
+    composed.kill_server(number)
+    wait(lambda: started_at(composed, number) != before, "a container started again")
+    composed.restarted(number)
     again = client.get(opened.session_id)
     assert (again.turn, again.observation) == (1, first.observation)
     result = client.step(opened.session_id, client.expert(opened.session_id).action, 2)
@@ -137,8 +85,6 @@ def test_a_session_goes_on_after_its_server_was_killed(composition: Composition,
     assert [turn.turn for turn in transcript.turns] == list(range(1, result.turn + 1))
 
 
-def started_at(composition: Composition) -> str:
+def started_at(composed: Composition, number: int) -> str:
     """When the container last started."""
-    (container,) = composition.compose("ps", "--all", "--quiet", "textcraft").split()
-    inspect = ["docker", "inspect", "--format", "{{.State.StartedAt}}", container]
-    return subprocess.run(inspect, text=True, capture_output=True, check=True).stdout.strip()
+    return docker("inspect", "--format", "{{.State.StartedAt}}", composed.container(number)).strip()

@@ -123,6 +123,19 @@ async def test_an_episode_is_rebuilt_from_its_actions_where_the_session_is_gone(
     )
 
 
+async def test_an_episode_leaves_a_session_that_stands_at_another_turn(
+    shared: Served, connect: Connect
+) -> None:
+    """As a replica has it that was away while the same id was opened, and played on, at another."""
+    client = connect(shared.url)
+    episode = await AsyncEpisode.open(client, split="test", index=6)
+    await client.step(episode.session_id, "add 3", 1)
+    before = episode.session_id
+    assert (await episode.step("add 1")).observation.text == "The count is 1."
+    assert episode.session_id != before and episode.reopened == 1
+    await episode.close()
+
+
 async def test_an_episode_moves_to_the_next_replica(serve: ServerFactory, connect: Connect) -> None:
     servers = [serve(), serve()]
     clients = [connect(server.url, patience_s=0.5) for server in servers]

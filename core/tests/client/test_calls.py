@@ -114,3 +114,11 @@ def test_loopback_takes_no_proxy() -> None:
     assert [takes_proxy(f"http://{host}:1") for host in ("localhost", "127.0.0.1", "[::1]", "gpu")] == [
         False
     ] * 3 + [True]
+
+
+def test_a_gateways_problem_in_place_of_readiness_is_a_problem() -> None:
+    body = json.dumps(PROBLEM | {"status": 503}).encode()
+    with pytest.raises(ProblemError, match="too_hot"):
+        calls.ready().read(503, {"Content-Type": MEDIA_TYPE}, body)
+    loading = json.dumps({"ready": False, "missing": ["index"], "progress": 0.5}).encode()
+    assert not calls.ready().read(503, {"Content-Type": "application/json"}, loading).ready

@@ -33,6 +33,27 @@ def test_a_killed_server_goes_on_where_it_was(serve: ServerFactory) -> None:
         assert http.get("/sessions").json()["total"] == 1
 
 
+def test_a_wall_clock_that_jumps_ends_no_session(serve: ServerFactory, tmp_path: Path) -> None:
+    """Eleven days forth while the server runs, and as many back beyond the right time when it starts again."""
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    served = serve(clock=clock)
+    with served.client() as http:
+        session, ended = create(http), create(http)
+        http.delete(f"/sessions/{ended['session_id']}")
+        played(http, session, "add 1", 1)
+        clock.write_text("1e6")
+        deadline = time.monotonic() + 30  # the sweep has seen the jump when it forgets what ended before it
+        while http.get(f"/sessions/{ended['session_id']}").status_code == 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert played(http, session, "add 1", 2)["turn"] == 2
+    clock.write_text("-1e6")
+    with restarted(served) as http:
+        assert played(http, session, "add 1", 3)["turn"] == 3
+        assert len(http.get(f"/sessions/{session['session_id']}/transcript").json()["turns"]) == 3
+
+
 def test_what_had_ended_stays_ended_after_a_kill(serve: ServerFactory) -> None:
     served = serve()
     with served.client() as http:
@@ -69,6 +90,8 @@ def test_a_rebuild_that_would_differ_fails(serve: ServerFactory, change: dict[st
         assert http.get(f"/sessions/{session['session_id']}").content == last.content
         problem(step(http, session, "add 1", 2), "environment_failure")
         assert step(http, session, "add 1", 1).content == last.content
+        differing = "turngym_replays_differing_total"
+        assert f"{differing} {float('salt' in change)}" in http.get("/metrics").text
 
 
 def test_a_session_that_is_not_deterministic_is_never_replayed(serve: ServerFactory) -> None:

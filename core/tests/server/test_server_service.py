@@ -51,7 +51,9 @@ def test_the_index_links_to_pages_that_are_there(http: httpx.Client) -> None:
     index = http.get("/").json()
     assert index["name"] == "toy" and index["protocol_version"]
     for path in index["links"].values():
+        assert not path.startswith("/"), f"{path} leads elsewhere behind a gateway's prefix"
         assert http.get(path).status_code == 200, path
+    assert "url: 'openapi.json'" in http.get("/docs").text
 
 
 def test_every_route_documents_its_answers_and_problems(http: httpx.Client) -> None:
@@ -93,6 +95,7 @@ def test_metrics_count_what_happens(serve: ServerFactory) -> None:
         "turngym_environment_toys 1.0",
         "turngym_workers_quarantined 0.0",
         "turngym_create_queue 0.0",
+        "turngym_session_slots 1024.0",
     ):
         assert line in lines, line
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, ValidationError
 
 from turngym.client.errors import ConnectionLost, UnexpectedAnswer
-from turngym.problems import PROBLEMS, ProblemError, ProblemKind
+from turngym.problems import MEDIA_TYPE, PROBLEMS, ProblemError, ProblemKind
 from turngym.schema import (
     ActionList,
     BatchClose,
@@ -68,7 +68,7 @@ class Call(Generic[Answer]):
         :raises ConnectionLost: if a gateway answers in place of its server.
         :raises UnexpectedAnswer: if the answer is none of the protocol.
         """
-        if status >= 400 and status != self.also:
+        if status >= 400 and (status != self.also or _is_problem(headers)):
             raise _failure(self, status, headers, body)
         try:
             return self.answer.model_validate_json(body)
@@ -76,6 +76,10 @@ class Call(Generic[Answer]):
             raise UnexpectedAnswer(
                 f"{self.method} {self.path} answered {status}, but {_first(error)}"
             ) from None
+
+
+def _is_problem(headers: Mapping[str, str]) -> bool:
+    return headers.get("Content-Type", "").startswith(MEDIA_TYPE)
 
 
 def _failure(call: Call[Answer], status: int, headers: Mapping[str, str], body: bytes) -> Exception:

@@ -1,7 +1,8 @@
 """How an episode outlives its session: the state that a client keeps, and the decisions, without a transport.
 
 Column "client" of the protocol's problem table: a session that failed, expired, or lives in a server that is gone is opened
-again under a new id with the ``actions`` so far. What the agent saw must come out again, else the episode has drifted.
+again under a new id with the ``actions`` so far; so is one that others have moved. What the agent saw must come out
+again, else the episode has drifted.
 """
 
 import math
@@ -16,7 +17,11 @@ from turngym.client.patience import is_trouble
 from turngym.problems import ProblemError
 from turngym.schema import Message, SessionRequest, Split, StepResult
 
-LOST_CODES = frozenset({"unknown_session", "step_timeout", "environment_failure", "session_expired"})
+# A turn conflict too: an episode numbers its turns itself, so the session that answers is not the one it played. That happens
+# behind a gateway: a create whose answer was lost stands at one replica, is repeated at another, and the first comes back.
+LOST_CODES = frozenset(
+    {"unknown_session", "step_timeout", "environment_failure", "session_expired", "turn_conflict"}
+)
 FAILOVER_S = 10.0  # with another replica at hand, trouble is borne for so long before the episode goes there
 
 

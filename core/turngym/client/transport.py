@@ -11,7 +11,7 @@ from turngym.client.errors import ConnectionLost
 
 CONNECT_TIMEOUT_S = 10.0
 KEEP_ALIVE_S = (
-    4.0  # uvicorn closes an idle connection after 5 s; a client that lets go first meets no broken one
+    4.0  # uvicorn's default is to close after 5 s; a client that lets go first meets no broken connection
 )
 READY_POLL_S = 0.2
 CLOSE_PATIENCE_S = 5.0  # an episode that is left needs no more effort than that: its session expires anyway

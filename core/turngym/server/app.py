@@ -20,6 +20,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.routing import Route
 
 from turngym.environment import Service
@@ -38,6 +39,9 @@ from turngym.server.steps import Steps
 logger = logging.getLogger("turngym.server")
 
 OPEN_PATHS = frozenset({"/health", "/ready"})
+KEEP_ALIVE_S = (
+    75  # longer than clients and gateways keep idle connections, so that none breaks under a request
+)
 _SWEEP_S = 1.0
 
 
@@ -88,7 +92,11 @@ def create_app(
                 with suppress(asyncio.CancelledError):
                     await work
 
-    app = Application(title=f"TurnGym: {spec.name}", version=spec.version, lifespan=lifespan, redoc_url=None)
+    title = f"TurnGym: {spec.name}"
+    app = Application(title=title, version=spec.version, lifespan=lifespan, docs_url=None, redoc_url=None)
+    # Its link to the document is relative: behind a gateway the service lies under a path that it doesn't know.
+    page = get_swagger_ui_html(openapi_url="openapi.json", title=title)
+    app.router.routes.append(Route("/docs", lambda request: page, methods=["GET"]))
     for doc in table:
         endpoint = Endpoint(doc.handler, settings.max_body_bytes, metrics.problem)
         app.router.routes.append(Route(doc.path, endpoint, methods=[doc.method]))
@@ -141,6 +149,7 @@ async def _work(
         "Slots taken, by open sessions and those that still close",
         lambda: sessions.slots.used,
     )
+    metrics.watch("session_slots", "Slots there are", lambda: sessions.slots.limit)
     metrics.watch("sessions_busy", "Open sessions with a call in progress", lambda: sessions.busy_count)
     metrics.watch("create_queue", "Creates that wait for a slot", lambda: sessions.slots.waiting)
     metrics.watch("workers_quarantined", "Workers that hang in a call past its deadline", backend.quarantined)
@@ -196,6 +205,7 @@ def _serve(service: Service, settings: Settings, ready: Callable[[str], None] | 
             http="httptools",
             ws="none",
             backlog=4096,
+            timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=int(min(settings.step_timeout_s, 25)) + 1,
         )
         server = uvicorn.Server(config)

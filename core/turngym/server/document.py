@@ -35,6 +35,7 @@ def openapi(spec: Spec, routes: list[RouteDoc], token: bool) -> dict[str, Any]:
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": f"TurnGym: {spec.name}", "version": spec.version, "description": spec.description},
+        "servers": [{"url": "."}],  # where this document lies, behind a gateway's prefix too
         "paths": paths,
         "components": components,
         "x-protocol-version": PROTOCOL_VERSION,

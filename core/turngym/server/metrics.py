@@ -77,6 +77,11 @@ class Metrics:
         )
         self._problems = Counter("turngym_problems", "Problems answered", ["code"], registry=self._registry)
         self._rebuilds = Counter("turngym_rebuilds", "Sessions rebuilt by replay", registry=self._registry)
+        self._differed = Counter(
+            "turngym_replays_differing",
+            "Sessions failed because their replay gave something else",
+            registry=self._registry,
+        )
         self.step = self._latency.observe
 
     def watch(self, name: str, text: str, read: Callable[[], float]) -> None:
@@ -102,6 +107,10 @@ class Metrics:
     def rebuilt(self) -> None:
         """A session was rebuilt by replay."""
         self._rebuilds.inc()
+
+    def differed(self) -> None:
+        """A session failed because its replay gave something else than it had seen."""
+        self._differed.inc()
 
     def page(self) -> bytes:
         """The page for /metrics."""

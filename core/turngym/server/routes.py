@@ -64,7 +64,7 @@ class Live:
 
 
 class Index(BaseModel):
-    """The answer to ``GET /``."""
+    """The answer to ``GET /``. Its links are relative to its address."""
 
     name: str
     version: str
@@ -134,7 +134,7 @@ class Routes:
             "docs",
             "openapi.json",
         )
-        links = {path.removesuffix(".json"): f"/{path}" for path in paths}
+        links = {path.removesuffix(".json"): path for path in paths}
         return json_reply(
             Index(name=spec.name, version=spec.version, protocol_version=PROTOCOL_VERSION, links=links)
         )

@@ -5,6 +5,7 @@ Precedence, lowest first: the runtime's defaults, the service's own ``defaults``
 """
 
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 PREFIX = "TURNGYM_"
+_MOST_REPLICAS = 256
 
 
 class SettingsError(ValueError):
@@ -52,12 +54,52 @@ class Settings(BaseSettings):
     log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
     log_format: Literal["text", "json"] = "text"
     data_dir: Path = Field(default_factory=_data_home, description="where the journal and built data lie")
+    replica_names: str | None = Field(
+        default=None,
+        pattern="^[^#]*#[^#]*$",
+        description="host names of the replicas that share data_dir, with # for the number",
+    )
 
     def journal_path(self, name: str) -> Path | None:
-        """Where the journal of the service ``name`` lies; None means that it is off (kept in memory)."""
+        """Where the journal of the service ``name`` lies; None means that it is off (kept in memory).
+
+        Replicas that share a folder have a journal each, by number; the first has the name that a lone server's has.
+
+        :raises SettingsError: if there are ``replica_names``, and none of them is this host's.
+        """
         if self.journal == "off":
             return None
-        return Path(self.journal) if self.journal else self.data_dir / f"{name}-{self.port}.journal"
+        if self.journal:
+            return Path(self.journal)
+        number = 1 if self.replica_names is None else replica_number(self.replica_names)
+        suffix = "" if number == 1 else f"-{number}"
+        return self.data_dir / f"{name}-{self.port}{suffix}.journal"
+
+
+def replica_number(names: str) -> int:
+    """The number of this replica among hosts called ``names``, where ``#`` stands for the number: 0 to 255.
+
+    An orchestrator that numbers its containers but tells none its number (Docker Compose) still gives them names: this host
+    is the one whose name resolves to an address of its own.
+
+    :raises SettingsError: if no name does.
+    """
+    own = _addresses(socket.gethostname())
+    for number in range(_MOST_REPLICAS):
+        if own & _addresses(names.replace("#", str(number))):
+            return number
+    found = ", ".join(sorted(own)) or "no address"
+    raise SettingsError(
+        f"wrong setting {PREFIX}REPLICA_NAMES={names!r}: no such name, with a number from 0 to {_MOST_REPLICAS - 1} for #, "
+        f"is this host's ({found})"
+    )
+
+
+def _addresses(name: str) -> set[str]:
+    try:
+        return {str(entry[4][0]) for entry in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
+    except OSError:
+        return set()
 
 
 def load_settings(service_defaults: Mapping[str, Any] | None = None, **overrides: Any) -> Settings:

@@ -261,6 +261,7 @@ class Steps:
         except BackendUnavailable as error:
             raise self._sessions.explain(error, session.id, "its replay") from error
         except EpisodeOver as over:
+            self._metrics.differed()
             await self._sessions.fail(
                 session, "environment_failure", f"its replay drifted: it ended at turn {over.turn}"
             )
@@ -268,6 +269,7 @@ class Steps:
             problem = self._sessions.explain(error, session.id, "its replay")
             await self._sessions.fail(session, problem.code, problem.detail)
         if drift is not None:
+            self._metrics.differed()
             await self._sessions.free(handle)
             await self._sessions.fail(
                 session, "environment_failure", f"its replay drifted: turn {drift} came out differently"

@@ -1,0 +1,26 @@
+"""One composition for all of these tests: every environment, textcraft twice, behind the gateway."""
+
+from collections.abc import Iterator
+
+import pytest
+from composed import ENVIRONMENTS, SPARE, Composition, composition
+
+from turngym.client.sync import Client
+
+
+@pytest.fixture(scope="session")
+def composed() -> Iterator[Composition]:
+    """The composition; every test leaves it with two healthy replicas of textcraft."""
+    routes = " ".join(f"{name}={port}" for name, port in (ENVIRONMENTS | SPARE).items())
+    with composition(
+        "turngym-test", "--scale=textcraft=2", TURNGYM_EXPERTS="1", GATEWAY_ROUTES=routes
+    ) as started:
+        started.wait_replicas(2)
+        yield started
+
+
+@pytest.fixture
+def client(composed: Composition) -> Iterator[Client]:
+    """A client of textcraft through the gateway, by its path."""
+    with Client(f"{composed.gateway}/textcraft") as found:
+        yield found
