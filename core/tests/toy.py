@@ -1,9 +1,9 @@
 """A small deterministic service for the tests of the core: count to a target, with ways to misbehave on demand.
 
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
-``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``bad score``,
-``bad data``. Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first
-argument holds the fields of :class:`Toy`.
+``sleep SECONDS``, ``flood MEGABYTES`` (of text), ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the
+backend is gone), ``bad score``, ``bad data``. Run as a program it serves itself:
+``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the fields of :class:`Toy`.
 """
 
 import asyncio
@@ -94,6 +94,8 @@ class ToyEnvironment(Environment):
             return self._add(rest)
         if word == "echo":
             return self._say(rest)
+        if word == "flood":
+            return self._say("flood " * (int(rest) * 10**6 // 6))
         if word == "sleep":
             time.sleep(float(rest))
             return self._say(f"slept {rest}")
