@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
+from urllib.request import urlopen
 
 import pytest
 
@@ -31,9 +32,10 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
 
 @dataclass(frozen=True)
 class Composition:
-    """A started composition: where textcraft answers, and ``docker compose`` on it."""
+    """A started composition: where textcraft and the viewer answer, and ``docker compose`` on it."""
 
     url: str
+    viewer: str
     environ: dict[str, str]
 
     def compose(self, *arguments: str) -> str:
@@ -46,18 +48,25 @@ class Composition:
 
 
 @pytest.fixture(scope="session")
-def composition() -> Iterator[Composition]:
+def composition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composition]:
     """Builds the images, starts everything, waits until it is healthy; takes all of it down afterwards, volumes too."""
-    with socket() as free:
+    with socket() as free, socket() as other:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        other.bind(("127.0.0.1", 0))
+        port, viewer_port = free.getsockname()[1], other.getsockname()[1]
+    runs = tmp_path_factory.mktemp("runs")
+    (runs / "some-1" / "rollouts").mkdir(parents=True)
+    for folder in (runs.parent, runs, runs / "some-1", runs / "some-1" / "rollouts"):
+        folder.chmod(0o755)
     environ = {
         **os.environ,
         "COMPOSE_PROJECT_NAME": PROJECT,
         "TEXTCRAFT_PORT": str(port),
+        "VIEWER_PORT": str(viewer_port),
+        "RUNS": str(runs),
         "TURNGYM_EXPERTS": "1",
     }
-    started = Composition(f"http://127.0.0.1:{port}", environ)
+    started = Composition(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{viewer_port}", environ)
     try:
         started.compose("build")
         started.compose("up", "--detach", "--wait", "--wait-timeout", "120")
@@ -75,8 +84,16 @@ def client(composition: Composition) -> Iterator[Client]:
 
 def test_every_container_is_healthy_and_not_root(composition: Composition) -> None:
     listed = [json.loads(line) for line in composition.compose("ps", "--format", "json").splitlines()]
-    assert [(entry["Service"], entry["Health"]) for entry in listed] == [("textcraft", "healthy")]
-    assert composition.compose("exec", "-T", "textcraft", "id", "-u").strip() != "0"
+    healths = {entry["Service"]: entry["Health"] for entry in listed}
+    assert healths == {"textcraft": "healthy", "viewer": "healthy"}
+    for name in healths:
+        assert composition.compose("exec", "-T", name, "id", "-u").strip() != "0"
+
+
+def test_the_pages_are_served(composition: Composition) -> None:
+    assert b"playground.js" in urlopen(f"{composition.url}/ui", timeout=30).read()
+    runs = json.loads(urlopen(f"{composition.viewer}/api/runs", timeout=30).read())["runs"]
+    assert [run["name"] for run in runs] == ["some-1"]
 
 
 def test_the_image_holds_one_release_of_the_data_and_no_tools(composition: Composition) -> None:

@@ -95,7 +95,8 @@ def create_app(
         app.router.routes.append(Route(doc.path, endpoint, methods=[doc.method]))
     pages = Pages(settings)
     for path, handler in pages.table():
-        app.router.routes.append(Route(path, Endpoint(handler, settings.max_body_bytes, metrics.problem)))
+        endpoint = Endpoint(handler, settings.max_body_bytes, metrics.problem)
+        app.router.routes.append(Route(path, endpoint, methods=["GET"]))
     app.router.redirect_slashes = False
     description = document.openapi(spec, table, settings.token is not None)
     app.openapi = lambda: description  # type: ignore[method-assign]

@@ -130,6 +130,10 @@ class TextCraft(Environment):
             return self._craft(int(match[1]), match[2].lower(), match[3].lower())
         return self._refuse(f"Unknown action: {_short(text)}. Use get, craft or inventory")
 
+    def unreadable(self, reason: str) -> Outcome:
+        """A turn without a single action changes nothing either."""
+        return self._refuse(reason)
+
     def actions(self) -> list[str]:
         """Every action that would work now, with 1 and the needed number of pieces for a fetch; sorted."""
         counts = {1} | {count for recipe in self.commands.values() for count in recipe.needs.values()}
