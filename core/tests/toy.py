@@ -185,6 +185,7 @@ class Toy(Service):
     salt: str = ""
     data_hash: str = "d" * 64
     load_s: float = 0.0
+    load_until: str = ""  # a file that somebody makes
     load_error: str = ""
     broken_gauges: bool = False
     invalid_limit: int | None = 3
@@ -219,6 +220,8 @@ class Toy(Service):
             raise RuntimeError(self.load_error)
         progress("the toy's parts", 0.5)
         time.sleep(self.load_s)
+        while self.load_until and not os.path.exists(self.load_until):
+            time.sleep(0.02)
 
     def open(self, task: TaskInfo, seed: int, options: ToyOptions) -> ToyEnvironment:
         kind = AsyncToyEnvironment if self.mode == "async" else ToyEnvironment

@@ -1,44 +1,44 @@
 """What the viewer's tests share: runs made up in the trainer's formats, a real viewer on a real port, a real browser."""
 
-import subprocess
-import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
+import uvicorn
 from browser import opened, running
 from made import finish, write_run
 from playwright.sync_api import Browser, Page
 from served import free_port
 from viewing import Starter, indexed
 
+from turngym_viewer.app import create_app
+from turngym_viewer.settings import load_settings
+
 
 @pytest.fixture(scope="session")
 def start_viewer() -> Iterator[Starter]:
-    """``start_viewer(folder, TURNGYM_TOKEN="x")``: a viewer in a process of its own; its address."""
-    processes: list[subprocess.Popen[bytes]] = []
+    """``start_viewer(folder, token="x")``: a viewer on a port of its own, in a thread; its address."""
+    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
-    def start(folder: Path, **environ: str) -> str:
-        port = free_port()
-        command = [sys.executable, "-m", "turngym_viewer.serve", "serve", str(folder), "--port", str(port)]
-        process = subprocess.Popen(command, env={"PATH": "", "TURNGYM_POLL_S": "0.3"} | environ)
-        processes.append(process)
-        address = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                if httpx.get(f"{address}/health").status_code == 200:
-                    return address
-            except httpx.TransportError:
-                time.sleep(0.1)
-        raise RuntimeError("the viewer did not start")
+    def start(folder: Path, **given: object) -> str:
+        settings = load_settings(**{"runs": folder, "port": free_port(), "poll_s": 0.3, **given})
+        config = uvicorn.Config(create_app(settings), port=settings.port, log_level="warning", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        servers.append((server, thread))
+        while not server.started:
+            assert thread.is_alive(), "the viewer did not start"
+            time.sleep(0.02)
+        return f"http://127.0.0.1:{settings.port}"
 
     yield start
-    for process in processes:
-        process.terminate()
-        process.wait(30)
+    for server, _ in servers:
+        server.should_exit = True
+    for _, thread in servers:
+        thread.join(60)
 
 
 @pytest.fixture(scope="session")

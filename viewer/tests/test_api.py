@@ -1,5 +1,6 @@
 """The viewer's API over HTTP: runs, metrics, trajectories, exports, token."""
 
+import os
 import shutil
 from pathlib import Path
 from random import Random
@@ -7,17 +8,20 @@ from random import Random
 import httpx
 import pytest
 from made import trajectory, write_run, write_step
+from typer.testing import CliRunner
 from viewing import Starter, indexed
 
 from turngym.ui import BASE, assets
 from turngym_viewer.app import STATIC
 from turngym_viewer.export import markdown
+from turngym_viewer.serve import main
 from turngym_viewer.settings import SettingsError, load_settings
 
 RECORDED = Path(__file__).parent / "recorded"
 
 
-def test_the_list_has_status_and_figures(viewer: str) -> None:
+def test_the_list_has_status_and_figures(viewer: str, folder: Path) -> None:
+    os.utime(folder / "textcraft-2" / "metrics.jsonl")
     runs = {run["name"]: run for run in httpx.get(f"{viewer}/api/runs").json()["runs"]}
     one, two = runs["textcraft-1"], runs["textcraft-2"]
     assert (one["status"], one["step"], one["horizon"]) == ("finished", 14, 6)
@@ -48,7 +52,7 @@ def test_a_run_that_trains_is_followed(start_viewer: Starter, tmp_path: Path) ->
 
 def test_a_recorded_run_of_the_trainer_is_read(start_viewer: Starter, tmp_path: Path) -> None:
     shutil.copytree(RECORDED, tmp_path / "runs")
-    address = start_viewer(tmp_path / "runs", TURNGYM_INDEX_DIR=str(tmp_path / "indexes"))
+    address = start_viewer(tmp_path / "runs", index_dir=tmp_path / "indexes")
     indexed(address, "textcraft-smoke", 8)
     run = httpx.get(f"{address}/api/runs/textcraft-smoke").json()
     assert run["index"]["skipped"] == 0 and run["index"]["problem"] is None
@@ -91,7 +95,7 @@ def test_wrong_questions_are_answered_with_what_is_wrong(viewer: str) -> None:
 
 
 def test_the_token_guards_all_but_the_files(start_viewer: Starter, folder: Path) -> None:
-    address = start_viewer(folder, TURNGYM_TOKEN="t")
+    address = start_viewer(folder, token="t")
     assert httpx.get(address).status_code == 200
     assert httpx.get(f"{address}/static/viewer.js").status_code == 200
     for path in ("api/runs", "api/viewer", "api/runs/textcraft-1/trajectories", "static/../api/runs"):
@@ -150,6 +154,14 @@ def test_a_wrong_setting_is_named(given: dict[str, object], words: str, tmp_path
 def test_playgrounds_are_read_from_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNGYM_PLAYGROUNDS", "textcraft=http://a:1/, babyai=https://b")
     assert load_settings(runs=tmp_path).playgrounds == {"textcraft": "http://a:1", "babyai": "https://b"}
+
+
+def test_indexes_are_built_by_the_command_line(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "one", steps=1)
+    said = CliRunner().invoke(main, ["index", str(tmp_path / "runs")])
+    assert said.exit_code == 0 and "one: 16 trajectories, 0 lines skipped" in said.stdout
+    assert (tmp_path / "runs" / "one" / "viewer.index").is_file()
+    assert CliRunner().invoke(main, ["index", str(tmp_path / "none")]).exit_code == 1
 
 
 def test_a_run_that_is_the_folder_itself_is_shown(start_viewer: Starter, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_untrusted_text_and_names_are_shown_and_not_run(
 
 
 def test_the_page_asks_for_the_token(page: Page, start_viewer: Starter, folder: Path) -> None:
-    page.goto(start_viewer(folder, TURNGYM_TOKEN="open sesame"))
+    page.goto(start_viewer(folder, token="open sesame"))
     page.fill("#token", "open sesame")
     page.keyboard.press("Enter")
     expect(page.locator("#runs tbody tr")).to_have_count(2)

@@ -1,6 +1,7 @@
 """The playground in a real browser, on the toy service: episodes by clicks and keys, fork, resume, untrusted text, token."""
 
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -106,7 +107,7 @@ def test_a_session_is_resumed_by_its_address(page: Page, shared: Served) -> None
     page.goto(f"{shared.url}/ui")
     page.click("#resume-panel > summary")
     page.fill("#session", f"{shared.url}/sessions/{name}/transcript")
-    page.click("text=Resume >> nth=-1")
+    page.click("#resume-panel button[type=submit]")
     expect(page.locator("#session-id")).to_have_text(name)
     page.reload()
     expect(page.locator("#turn-of")).to_have_text("1 of 8")
@@ -227,11 +228,13 @@ def test_a_language_model_plays_and_its_key_stays_on_the_server(page: Page, serv
     assert "sk-secret" not in page.content()
 
 
-def test_a_service_that_still_loads_is_waited_for(page: Page, serve: ServerFactory) -> None:
-    served = serve({"load_s": 4}, start=False)
+def test_a_service_that_still_loads_is_waited_for(page: Page, serve: ServerFactory, tmp_path: Path) -> None:
+    loaded = tmp_path / "loaded"
+    served = serve({"load_until": str(loaded)}, start=False)
     served.start(ready=False)
     page.goto(f"{served.url}/ui")
     expect(page.locator(".problem")).to_contain_text("not_ready")
+    loaded.touch()
     expect(page.locator("#task-goal")).to_contain_text("Count to 3.")
     expect(page.locator(".problem")).to_have_count(0)
 

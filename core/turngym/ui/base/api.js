@@ -79,7 +79,7 @@ function askToken(wrong) {
   asking ??= new Promise((done) => {
     const field = h("input", { type: "password", name: "token", required: true, autocomplete: "off", id: "token" });
     const dialog = h("dialog", { "aria-labelledby": "token-title" },
-      h("form", { method: "dialog" },
+      h("form", { on: { submit: (event) => { event.preventDefault(); dialog.close(); } } },
         h("h2", { id: "token-title" }, "This server wants a token"),
         wrong ? h("p", { class: "problem", role: "alert" }, "The token was not accepted.") : null,
         h("p", { class: "muted small" }, "It is the value of TURNGYM_TOKEN where the server was started. It stays in this tab and is sent to this server alone."),
