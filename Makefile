@@ -145,8 +145,8 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-bench: services-env  ## CPU per step, beside a bare route in the same run
-	@$(SERVICES)/python bench/step.py $(ARGS)
+bench: services-env  ## CPU per step beside a bare route in the same run; the viewer over a large run: TASK=viewer
+	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
 
 .PHONY: view screenshots axe
 view: services-env  ## the pages over a folder of runs: [RUNS=runs PORT=8010 HOST=127.0.0.1 TOKEN=…]
