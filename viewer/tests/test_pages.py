@@ -24,6 +24,8 @@ def test_a_tour(page: Page, viewer: str) -> None:
     expect(page.locator("#trajectories .tag.bad")).to_have_count(0)
     page.fill("#filter-text", "torch")
     page.fill("#filter-step_from", "12")
+    page.wait_for_function("location.hash.includes('text=torch') && location.hash.includes('step_from=12')")
+    expect(page.locator("#list")).to_have_attribute("aria-busy", "false")
     expect(page.locator("#trajectories td.goal").first).to_contain_text("torch")
     shown = page.locator("#total").inner_text()
     page.reload()

@@ -14,18 +14,24 @@ export async function trajectoriesPage(page, { parts, query, signal }) {
   const list = h("div", { class: "panel", id: "list", "aria-live": "polite" }, h("p", { class: "muted" }, "…"));
   const fields = {};
   let delay = null;
+  let asked = 0; // an answer that comes after a later question's is thrown away
   const wanted = () => Object.fromEntries(FIELDS.map((field) => [field, fields[field].value.trim()]).filter(([, value]) => value !== ""));
   const show = async (from) => {
+    const mine = ++asked;
     history.replaceState(null, "", address(["runs", name, "trajectories"], { ...wanted(), offset: from || undefined }));
+    list.setAttribute("aria-busy", "true");
     try {
-      const asked = new URLSearchParams({ ...wanted(), offset: from, limit: LIMIT });
-      const found = await ask(`${place("runs", name)}/trajectories?${asked}`, signal);
+      const question = new URLSearchParams({ ...wanted(), offset: from, limit: LIMIT });
+      const found = await ask(`${place("runs", name)}/trajectories?${question}`, signal);
+      if (mine !== asked) return;
       offer(fields, found.choices);
       put(list, table(name, found), pager(found, show));
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (error.name === "AbortError" || mine !== asked) return;
       put(list, problemCard(error, () => show(from)));
       if (error.problem?.code === "not_ready") delay = setTimeout(() => show(from), 1500);
+    } finally {
+      if (mine === asked) list.setAttribute("aria-busy", "false");
     }
   };
   signal.addEventListener("abort", () => clearTimeout(delay));
