@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
+from urllib.request import urlopen
 
 import pytest
 
@@ -19,6 +20,7 @@ from turngym.schema import SessionRequest, StopReason
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "turngym-test"
 SERVICES = ("textcraft", "babyai", "search")
+CONTAINERS = (*SERVICES, "viewer")
 
 pytestmark = [pytest.mark.compose, pytest.mark.slow]
 
@@ -33,7 +35,7 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
 
 @dataclass(frozen=True)
 class Composition:
-    """A started composition: where each service answers, and ``docker compose`` on it."""
+    """A started composition: where each service and the viewer answer, and ``docker compose`` on it."""
 
     urls: dict[str, str]
     environ: dict[str, str]
@@ -48,17 +50,22 @@ class Composition:
 
 
 @pytest.fixture(scope="session")
-def composition() -> Iterator[Composition]:
+def composition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composition]:
     """Builds the images, starts everything, waits until it is healthy; takes all of it down afterwards, volumes too."""
     with ExitStack() as held:
-        sockets = {name: held.enter_context(socket()) for name in SERVICES}
+        sockets = {name: held.enter_context(socket()) for name in CONTAINERS}
         for free in sockets.values():
             free.bind(("127.0.0.1", 0))
         ports = {name: free.getsockname()[1] for name, free in sockets.items()}
+    runs = tmp_path_factory.mktemp("runs")
+    (runs / "some-1" / "rollouts").mkdir(parents=True)
+    for folder in (runs.parent, runs, runs / "some-1", runs / "some-1" / "rollouts"):
+        folder.chmod(0o755)  # the container's user isn't this one
     environ = {
         **os.environ,
         "COMPOSE_PROJECT_NAME": PROJECT,
         **{f"{name.upper()}_PORT": str(port) for name, port in ports.items()},
+        "RUNS": str(runs),
         "TURNGYM_EXPERTS": "1",
     }
     started = Composition({name: f"http://127.0.0.1:{port}" for name, port in ports.items()}, environ)
@@ -79,10 +86,17 @@ def client(composition: Composition) -> Iterator[Client]:
 
 def test_every_container_is_healthy(composition: Composition) -> None:
     listed = [json.loads(line) for line in composition.compose("ps", "--format", "json").splitlines()]
-    assert {entry["Service"]: entry["Health"] for entry in listed} == dict.fromkeys(SERVICES, "healthy")
+    assert {entry["Service"]: entry["Health"] for entry in listed} == dict.fromkeys(CONTAINERS, "healthy")
 
 
-@pytest.mark.parametrize("service", SERVICES)
+def test_the_pages_are_served(composition: Composition) -> None:
+    for service in SERVICES:
+        assert b"playground.js" in urlopen(f"{composition.urls[service]}/ui", timeout=30).read()
+    runs = json.loads(urlopen(f"{composition.urls['viewer']}/api/runs", timeout=30).read())["runs"]
+    assert [run["name"] for run in runs] == ["some-1"]
+
+
+@pytest.mark.parametrize("service", CONTAINERS)
 def test_an_image_has_a_user_and_no_tools(composition: Composition, service: str) -> None:
     assert composition.compose("exec", "-T", service, "id", "-u").strip() != "0"
     frozen = composition.compose("exec", "-T", service, "pip", "list")

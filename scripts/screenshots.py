@@ -1,0 +1,166 @@
+"""Screenshots of every page, to look at: the playground of a service and the viewer over a folder of runs.
+
+    python scripts/screenshots.py --runs runs --out screenshots        # make screenshots
+
+Starts the service and the viewer on free ports, plays a little, and writes PNGs: laptop and phone, light and dark.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "core" / "tests"))
+
+from browser import PATIENCE_MS, running  # noqa: E402
+from playwright.sync_api import Browser, Page  # noqa: E402
+from served import free_port  # noqa: E402
+
+LAPTOP, PHONE = {"width": 1366, "height": 860}, {"width": 390, "height": 844}
+
+
+@contextmanager
+def started(command: list[str], port: int, **settings: str) -> Iterator[str]:
+    """A server in a process of its own, its address; stopped on leaving."""
+    known = {f"TURNGYM_{name.upper()}": value for name, value in settings.items()}
+    environ = os.environ | {"TURNGYM_PORT": str(port)} | known
+    process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 180
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{address}/health", timeout=5)
+                break
+            except OSError:
+                time.sleep(0.3)
+        else:
+            raise SystemExit(f"{command[0]} did not start")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+class Album:
+    """Takes the pictures: ``shot`` of a page at each of the sizes and colours asked for."""
+
+    def __init__(self, browser: Browser, out: Path) -> None:
+        self.browser = browser
+        self.out = out
+        out.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def page(self, name: str, *, phone: bool = False, dark: bool = False) -> Iterator[Page]:
+        """A page that is photographed on leaving, whole if it is the phone's."""
+        size = PHONE if phone else LAPTOP
+        with self.browser.new_context(viewport=size, color_scheme="dark" if dark else "light") as window:
+            window.set_default_timeout(PATIENCE_MS)
+            page = window.new_page()
+            yield page
+            page.wait_for_timeout(400)
+            place = self.out / f"{name}{'-phone' if phone else ''}{'-dark' if dark else ''}.png"
+            page.screenshot(path=place, full_page=phone)
+            print(place, file=sys.stderr, flush=True)
+
+
+def playground(album: Album, address: str, task: str) -> None:
+    """Start, middle and end of an episode."""
+    for phone, dark in ((False, False), (True, False), (False, True)):
+        with album.page(f"playground-{task}-episode", phone=phone, dark=dark) as page:
+            page.goto(f"{address}/ui#task_id={task}/test/2")
+            page.wait_for_selector("#timeline")
+            for _ in range(3):
+                page.click("#expert")
+                page.wait_for_function("document.querySelector('#action').value !== ''")
+                before = page.locator(".turn").count()
+                page.click("#send")
+                page.wait_for_function(f"document.querySelectorAll('.turn').length > {before}")
+    with album.page(f"playground-{task}-start") as page:
+        page.goto(f"{address}/ui")
+        page.wait_for_selector("#task-goal strong")
+    with album.page(f"playground-{task}-end") as page:
+        page.goto(f"{address}/ui#task_id={task}/test/2")
+        page.click("#expert-all")
+        page.wait_for_selector("#ended")
+        page.locator(".as-curl summary").last.click()
+    with album.page(f"playground-{task}-problem") as page:
+        page.goto(f"{address}/ui#task_id={task}/test/999999")
+        page.wait_for_selector(".problem")
+
+
+def viewer(album: Album, address: str) -> None:
+    """Every kind of page, of the run with the most steps."""
+    with album.page("viewer-runs") as page:
+        page.goto(address)
+        page.wait_for_selector("#runs")
+        rows = page.locator("#runs tbody tr")
+        steps = [
+            int(text) if text.isdigit() else 0 for text in rows.locator("td:nth-child(5)").all_inner_texts()
+        ]
+        longest = steps.index(max(steps))
+        run = rows.nth(longest).locator("th a").get_attribute("href")
+        names = [link.get_attribute("href") or "" for link in rows.locator("th a").all()]
+    for phone, dark in ((False, False), (True, False), (False, True)):
+        with album.page("viewer-run", phone=phone, dark=dark) as page:
+            page.goto(f"{address}/{run}")
+            page.wait_for_selector("#charts, .note")
+    with album.page("viewer-trajectories") as page:
+        page.goto(f"{address}/{run}/trajectories")
+        page.wait_for_selector("#trajectories")
+        first = page.locator("#trajectories tbody th a").first.get_attribute("href")
+        group = page.locator("#trajectories tbody tr").first.locator("td a").last.get_attribute("href")
+    for phone, dark in ((False, False), (True, False), (False, True)):
+        with album.page("viewer-trajectory", phone=phone, dark=dark) as page:
+            page.goto(f"{address}/{first}")
+            page.wait_for_selector("#turns")
+    with album.page("viewer-group") as page:
+        page.goto(f"{address}/{group}")
+        page.wait_for_selector("#samples")
+    with album.page("viewer-files") as page:
+        page.goto(f"{address}/{run}/files")
+        page.wait_for_selector("#config-filter, .muted")
+    if len(names) > 1:
+        two = "/".join(name.rsplit("/", 1)[1] for name in names[:2])
+        with album.page("viewer-compare") as page:
+            page.goto(f"{address}/#/compare/{two}")
+            page.wait_for_selector(".charts")
+
+
+def main() -> None:
+    """Does what the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument(
+        "--runs", type=Path, help="the folder of runs for the viewer's pages; without it they are left out"
+    )
+    parser.add_argument(
+        "--task", default="textcraft", help="the service for the playground's pages; 'none' leaves them out"
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "screenshots")
+    arguments = parser.parse_args()
+    with ExitStack() as stack:
+        home = stack.enter_context(tempfile.TemporaryDirectory())
+        album = Album(stack.enter_context(running()), arguments.out)
+        commands = Path(sys.executable).parent
+        if arguments.task != "none":
+            command = [str(commands / "turngym"), "serve", arguments.task]
+            with started(command, free_port(), journal="off", experts="1", data_dir=home) as address:
+                playground(album, address, arguments.task)
+        if arguments.runs is not None:
+            command = [str(commands / "turngym-viewer"), "serve"]
+            given = {"runs": str(arguments.runs), "index_dir": f"{home}/indexes"}
+            with started(command, free_port(), **given) as address:
+                urllib.request.urlopen(f"{address}/api/runs", timeout=60).read()
+                time.sleep(8)  # the index of a small run
+                viewer(album, address)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The playground of every installed service, in a real browser: a whole episode by clicks, and its own form of it."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from browser import opened, running
+from playwright.sync_api import Browser, expect
+from served import free_port
+
+from turngym.registry import installed
+
+LOADING_S = 300  # an index, a JVM, a browser
+MOST_TURNS = 40
+OWN_FORM = {
+    "textcraft": "#recipe-tree",
+    "babyai": "#side-area img, #side-area svg",
+    "sciworld": "#side-area h3",
+    "search": "#side-area .documents",
+    "webarena": "#side-area img",
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real Chromium."""
+    with running() as found:
+        yield found
+
+
+@contextmanager
+def serving(name: str, folder: Path) -> Iterator[str]:
+    """The service with experts on, in a process of its own."""
+    port = free_port()
+    settings = {
+        "PORT": str(port),
+        "EXPERTS": "1",
+        "JOURNAL": "off",
+        "LOG_LEVEL": "warning",
+        "MAX_SESSIONS": "8",
+    }
+    environ = os.environ | {f"TURNGYM_{key}": value for key, value in settings.items()}
+    command = [str(Path(sys.executable).parent / "turngym"), "serve", name]
+    process = subprocess.Popen(command, env=environ, cwd=folder)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + LOADING_S
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                if httpx.get(f"{address}/ready", timeout=5).status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            time.sleep(0.2)
+        else:
+            raise RuntimeError(f"{name} did not get ready")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@pytest.mark.parametrize("name", list(installed()))
+def test_a_whole_episode_by_clicks(name: str, browser: Browser, tmp_path: Path) -> None:
+    with serving(name, tmp_path) as address, opened(browser) as page:
+        page.goto(f"{address}/ui")
+        expect(page.locator("#task-goal strong")).not_to_be_empty()
+        page.click("#start")
+        expect(page.locator("#turn-of")).to_contain_text("0 of")
+        own = page.locator(OWN_FORM.get(name, "#side-area .panel")).first
+        for turn in range(1, MOST_TURNS + 1):
+            page.click("#expert")
+            expect(page.locator("#action")).not_to_have_value("")
+            page.click("#send")
+            expect(page.locator("#turn-of")).to_contain_text(f"{turn} of")
+            if turn == 1:
+                expect(own).to_be_visible()
+            if page.locator("#ended").is_visible():
+                break
+        expect(page.locator("#outcome")).to_contain_text("success ·")
+
+
+def test_textcraft_shows_what_is_held(browser: Browser, tmp_path: Path) -> None:
+    if "textcraft" not in installed():
+        pytest.skip("textcraft is not installed")
+    with serving("textcraft", tmp_path) as address, opened(browser) as page:
+        page.goto(f"{address}/ui#task_id=textcraft/test/0")
+        page.click("#valid-actions button:has-text('get 1 birch log')")
+        expect(page.locator("#inventory")).to_have_text("1 birch log")
+        expect(page.locator("#recipe-tree")).to_contain_text("birch planks")
+        page.click("[aria-label='Show the state after turn 0']")
+        expect(page.locator("#inventory")).not_to_contain_text("birch log")
