@@ -67,7 +67,7 @@ help:  ## this text
 #:
 #: Serve one environment in the foreground. Any setting as NAME=value:
 #:   make serve TASK=textcraft
-#:   make serve TASK=textcraft PORT=8010 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
+#:   make serve TASK=textcraft PORT=9003 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
 #:   make serve TASK=search SEARCH_RETRIEVER=hybrid             the search service's own settings: see its README
@@ -92,6 +92,7 @@ help:  ## this text
 #:   make prove TASK=search                                     the expert on every question
 #:   make bench TASK=babyai                                     CPU per step
 #:   make bench TASK=search                                     its retriever beside plain FAISS
+#:   make bench TASK=viewer                                     the viewer over a large run; ARGS="--trajectories 200000 --pages" for 2 GB
 #:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 

@@ -2,10 +2,12 @@
 
 Makes a run of so many trajectories (about 10 kB each, as a small model's are), indexes it, and asks the questions that the
 page asks. The floor is what anybody without an index would do: read the files and parse every line. Ratios are against that
-floor, in this process and this run.
+floor, in this process and this run. With ``--pages`` a Chromium then opens the same run in a viewer of its own process: what
+somebody in front of it waits for, from the click until the page stands. (A filter begins a quarter of a second after the last
+key.)
 
-    python bench/viewer.py                          # 20,000 trajectories, about a minute
-    python bench/viewer.py --trajectories 200000    # 2 GB
+    python bench/viewer.py                                  # 20,000 trajectories, about a minute
+    python bench/viewer.py --trajectories 200000 --pages    # 2 GB
 """
 
 import argparse
@@ -21,50 +23,23 @@ from typing import Any
 import orjson
 from rich.progress import Progress
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core" / "tests"))
+
+from browser import opened, running
+from playwright.sync_api import Page
+from process import started
+
 from turngym_viewer import queries
 from turngym_viewer.index import Index, State, place, read
 from turngym_viewer.queries import Filter
 from turngym_viewer.runs import Run, metrics
 
 SAMPLES, GROUPS = 8, 25  # 200 trajectories a step
-WORDS = tuple(
-    [
-        "oak",
-        "birch",
-        "spruce",
-        "jungle",
-        "acacia",
-        "planks",
-        "log",
-        "stick",
-        "fence",
-        "gate",
-        "door",
-        "boat",
-        "chest",
-        "ladder",
-        "torch",
-    ]
-)
-WORDS += tuple(
-    [
-        "coal",
-        "iron",
-        "ingot",
-        "gold",
-        "diamond",
-        "pickaxe",
-        "shovel",
-        "axe",
-        "hoe",
-        "sword",
-        "bow",
-        "arrow",
-        "string",
-        "wool",
-        "bed",
-    ]
-)
+WORDS = (
+    "oak", "birch", "spruce", "jungle", "acacia", "planks", "log", "stick", "fence", "gate", "door", "boat", "chest", "ladder",
+    "torch", "coal", "iron", "ingot", "gold", "diamond", "pickaxe", "shovel", "axe", "hoe", "sword", "bow", "arrow", "string",
+    "wool", "bed",
+)  # fmt: skip
 QUESTIONS: dict[str, dict[str, Any]] = {
     "the first page": {},
     "failures of a step": {"success": "no", "step_from": 17, "step_to": 17},
@@ -152,6 +127,61 @@ def scan(folder: Path) -> int:
     return sum(not read(line)["success"] for file in files for line in file.read_bytes().splitlines())
 
 
+STANDS = "#list[aria-busy=false]"
+FILTERS = {
+    "success": "no",
+    "stop": "max_turns",
+    "task": "textcraft/train/7",
+    "text": "birch ladder",
+    "turns_from": "6",
+}
+
+
+def pages(folder: Path) -> None:
+    """What a browser shows after how long: the run, its trajectories, each filter alone, one trajectory, its group."""
+    given = {"there": "/health", "runs": folder.parent}
+    with (
+        started("turngym-viewer", "serve", **given) as address,
+        running() as browser,
+        opened(browser) as page,
+    ):
+        page.goto(address)
+        page.wait_for_selector("#runs")
+        shown("opening the run", lambda: go(page, f"{address}/#/runs/{folder.name}", "#charts"))
+        there = f"{address}/#/runs/{folder.name}/trajectories"
+        shown("opening its trajectories", lambda: go(page, there, "#trajectories"))
+        for name, value in FILTERS.items():
+            shown(f"filter {name}={value}", lambda name=name, value=value: filtered(page, name, value))  # type: ignore[misc]
+            page.click(".filters button")
+            page.wait_for_selector(STANDS)
+        first = page.locator("#trajectories tbody th a").first
+        shown("opening a trajectory", lambda: (first.click(), page.wait_for_selector("#turns")))
+        shown("opening its group", lambda: (page.click("#to-group"), page.wait_for_selector("#samples")))
+
+
+def shown(name: str, act: Callable[[], Any]) -> None:
+    """Print how long it takes until a page stands."""
+    taken, _ = timed(act)
+    print(f"in the browser: {name:<30}  {1000 * taken:8.0f} ms", flush=True)
+
+
+def go(page: Page, address: str, there: str) -> None:
+    """Open a page of the viewer."""
+    page.goto(address)
+    page.wait_for_selector(there)
+
+
+def filtered(page: Page, name: str, value: str) -> None:
+    """Set a filter and wait for its answer."""
+    field = page.locator(f"#filter-{name}")
+    if name in ("success", "stop"):
+        field.select_option(value)
+    else:
+        field.fill(value)
+    page.wait_for_url(lambda address: f"{name}=" in address)
+    page.wait_for_selector(STANDS)
+
+
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -159,6 +189,7 @@ def main() -> None:
     parser.add_argument(
         "--times", type=int, default=5, help="repetitions of each question; the median counts"
     )
+    parser.add_argument("--pages", action="store_true", help="measure in a browser too")
     parser.add_argument("--folder", type=Path, help="where the run is made (default: a temporary folder)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as home:
@@ -189,6 +220,8 @@ def main() -> None:
             print(
                 f"{name:<28}  {1000 * taken:8.1f} ms  {taken / floor:8.5f} of the floor, {page['total']} found"
             )
+        if arguments.pages:
+            pages(folder)
 
 
 if __name__ == "__main__":

@@ -6,47 +6,21 @@ Starts the service and the viewer on free ports, plays a little, and writes PNGs
 """
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "core" / "tests"))
+sys.path[:0] = [str(ROOT / "core" / "tests"), str(ROOT / "viewer" / "tests")]
 
 from browser import PATIENCE_MS, running  # noqa: E402
-from playwright.sync_api import Browser, Page  # noqa: E402
-from served import free_port  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
+from process import started  # noqa: E402
+from viewing import indexed  # noqa: E402
 
 LAPTOP, PHONE = {"width": 1366, "height": 860}, {"width": 390, "height": 844}
-
-
-@contextmanager
-def started(command: list[str], port: int, **settings: str) -> Iterator[str]:
-    """A server in a process of its own, its address; stopped on leaving."""
-    known = {f"TURNGYM_{name.upper()}": value for name, value in settings.items()}
-    environ = os.environ | {"TURNGYM_PORT": str(port)} | known
-    process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + 180
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                urllib.request.urlopen(f"{address}/health", timeout=5)
-                break
-            except OSError:
-                time.sleep(0.3)
-        else:
-            raise SystemExit(f"{command[0]} did not start")
-        yield address
-    finally:
-        process.terminate()
-        process.wait(60)
 
 
 class Album:
@@ -79,10 +53,10 @@ def playground(album: Album, address: str, task: str) -> None:
             page.wait_for_selector("#timeline")
             for _ in range(3):
                 page.click("#expert")
-                page.wait_for_function("document.querySelector('#action').value !== ''")
+                expect(page.locator("#action")).not_to_have_value("")
                 before = page.locator(".turn").count()
                 page.click("#send")
-                page.wait_for_function(f"document.querySelectorAll('.turn').length > {before}")
+                expect(page.locator(".turn")).to_have_count(before + 1)
     with album.page(f"playground-{task}-start") as page:
         page.goto(f"{address}/ui")
         page.wait_for_selector("#task-goal strong")
@@ -106,8 +80,9 @@ def viewer(album: Album, address: str) -> None:
             int(text) if text.isdigit() else 0 for text in rows.locator("td:nth-child(5)").all_inner_texts()
         ]
         longest = steps.index(max(steps))
-        run = rows.nth(longest).locator("th a").get_attribute("href")
+        run = rows.nth(longest).locator("th a").get_attribute("href") or ""
         names = [link.get_attribute("href") or "" for link in rows.locator("th a").all()]
+    indexed(address, run.rsplit("/", 1)[1])
     for phone, dark in ((False, False), (True, False), (False, True)):
         with album.page("viewer-run", phone=phone, dark=dark) as page:
             page.goto(f"{address}/{run}")
@@ -148,18 +123,13 @@ def main() -> None:
     with ExitStack() as stack:
         home = stack.enter_context(tempfile.TemporaryDirectory())
         album = Album(stack.enter_context(running()), arguments.out)
-        commands = Path(sys.executable).parent
         if arguments.task != "none":
-            command = [str(commands / "turngym"), "serve", arguments.task]
-            with started(command, free_port(), journal="off", experts="1", data_dir=home) as address:
-                playground(album, address, arguments.task)
+            given = {"journal": "off", "experts": 1, "data_dir": home}
+            address = stack.enter_context(started("turngym", "serve", arguments.task, **given))
+            playground(album, address, arguments.task)
         if arguments.runs is not None:
-            command = [str(commands / "turngym-viewer"), "serve"]
-            given = {"runs": str(arguments.runs), "index_dir": f"{home}/indexes"}
-            with started(command, free_port(), **given) as address:
-                urllib.request.urlopen(f"{address}/api/runs", timeout=60).read()
-                time.sleep(8)  # the index of a small run
-                viewer(album, address)
+            given = {"runs": arguments.runs, "index_dir": f"{home}/indexes"}
+            viewer(album, stack.enter_context(started("turngym-viewer", "serve", there="/health", **given)))
 
 
 if __name__ == "__main__":

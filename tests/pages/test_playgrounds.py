@@ -1,22 +1,16 @@
 """The playground of every installed service, in a real browser: a whole episode by clicks, and its own form of it."""
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-import httpx
 import pytest
-from browser import opened, running
+from browser import AXE, accessible, opened, running
 from playwright.sync_api import Browser, expect
-from served import free_port
+from process import started
 
 from turngym.registry import installed
 
-LOADING_S = 300  # an index, a JVM, a browser
 MOST_TURNS = 40
 OWN_FORM = {
     "textcraft": "#recipe-tree",
@@ -34,36 +28,10 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@contextmanager
-def serving(name: str, folder: Path) -> Iterator[str]:
-    """The service with experts on, in a process of its own."""
-    port = free_port()
-    settings = {
-        "PORT": str(port),
-        "EXPERTS": "1",
-        "JOURNAL": "off",
-        "LOG_LEVEL": "warning",
-        "MAX_SESSIONS": "8",
-    }
-    environ = os.environ | {f"TURNGYM_{key}": value for key, value in settings.items()}
-    command = [str(Path(sys.executable).parent / "turngym"), "serve", name]
-    process = subprocess.Popen(command, env=environ, cwd=folder)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + LOADING_S
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                if httpx.get(f"{address}/ready", timeout=5).status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
-            time.sleep(0.2)
-        else:
-            raise RuntimeError(f"{name} did not get ready")
-        yield address
-    finally:
-        process.terminate()
-        process.wait(60)
+def serving(name: str, folder: Path) -> AbstractContextManager[str]:
+    """The service with experts on and its data in the folder; its address."""
+    settings = {"experts": 1, "journal": "off", "log_level": "warning", "max_sessions": 8, "data_dir": folder}
+    return started("turngym", "serve", name, **settings)
 
 
 @pytest.mark.parametrize("name", list(installed()))
@@ -84,6 +52,8 @@ def test_a_whole_episode_by_clicks(name: str, browser: Browser, tmp_path: Path) 
             if page.locator("#ended").is_visible():
                 break
         expect(page.locator("#outcome")).to_contain_text("success ·")
+        if AXE.exists():
+            accessible(page)
 
 
 def test_textcraft_shows_what_is_held(browser: Browser, tmp_path: Path) -> None:
