@@ -165,7 +165,10 @@ def test_nothing_outside_the_folder_is_opened(tmp_path: Path) -> None:
     with pytest.raises(Outside):
         hollow.open("metrics.jsonl")
     assert Index(hollow, place(hollow, None)).sync().episodes == 0
+    outside = tmp_path / "outside.db"
+    (good / "viewer.index").symlink_to(outside)
     assert indexed(good).state().episodes == 16
+    assert not outside.exists() and not (good / "viewer.index").is_symlink()
     os.mkfifo(good / "summary.json")
     with pytest.raises(Outside):
         find_run(root.resolve(), "good").read("summary.json")

@@ -103,6 +103,8 @@ class Index:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection for questions. Raises sqlite3.OperationalError where there is no index yet."""
+        if self.path.is_symlink():  # somebody else's: it may lead anywhere
+            raise sqlite3.OperationalError(f"{self.path.name} is a link")
         connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=10)
         try:
             connection.row_factory = sqlite3.Row
@@ -122,6 +124,8 @@ class Index:
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def _writable(self) -> sqlite3.Connection:
+        if any(part.is_symlink() for part in self._parts()):
+            self._drop()
         for last in (False, True):
             database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             try:
@@ -143,9 +147,12 @@ class Index:
         raise sqlite3.DatabaseError(f"{self.path} can't be built")
 
     def _drop(self) -> None:
-        """Remove an index of another version, or a damaged one."""
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        """Remove an index of another version, a damaged one, or links in its place."""
+        for part in self._parts():
+            part.unlink(missing_ok=True)
+
+    def _parts(self) -> tuple[Path, ...]:
+        return tuple(Path(f"{self.path}{suffix}") for suffix in ("", "-wal", "-shm"))
 
     def _forget(self, database: sqlite3.Connection, files: dict[str, os.stat_result]) -> None:
         known = dict(database.execute("SELECT name, id FROM files"))
