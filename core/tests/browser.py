@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -26,6 +26,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 PATIENCE_MS = 60_000  # on a machine that has other work
+expect.set_options(timeout=PATIENCE_MS)
 # A refused call is shown on the page; that the browser logs it too is no error of the page.
 EXPECTED = "Failed to load resource"
 

@@ -42,6 +42,12 @@ def start_viewer() -> Iterator[Starter]:
 
 
 @pytest.fixture(scope="session")
+def recorded() -> Path:
+    """A folder with a run that the trainer wrote, ``textcraft-smoke``: two steps of 16 episodes."""
+    return Path(__file__).parent / "recorded"
+
+
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run and one that goes on."""
     home = tmp_path_factory.mktemp("runs")

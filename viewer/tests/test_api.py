@@ -17,8 +17,6 @@ from turngym_viewer.export import markdown
 from turngym_viewer.serve import main
 from turngym_viewer.settings import SettingsError, load_settings
 
-RECORDED = Path(__file__).parent / "recorded"
-
 
 def test_the_list_has_status_and_figures(viewer: str, folder: Path) -> None:
     os.utime(folder / "textcraft-2" / "metrics.jsonl")
@@ -50,8 +48,8 @@ def test_a_run_that_trains_is_followed(start_viewer: Starter, tmp_path: Path) ->
     assert (gone.status_code, gone.json()["code"]) == (404, "not_found")
 
 
-def test_a_recorded_run_of_the_trainer_is_read(start_viewer: Starter, tmp_path: Path) -> None:
-    shutil.copytree(RECORDED, tmp_path / "runs")
+def test_a_recorded_run_of_the_trainer_is_read(start_viewer: Starter, tmp_path: Path, recorded: Path) -> None:
+    shutil.copytree(recorded, tmp_path / "runs")
     address = start_viewer(tmp_path / "runs", index_dir=tmp_path / "indexes")
     indexed(address, "textcraft-smoke", 8)
     run = httpx.get(f"{address}/api/runs/textcraft-smoke").json()

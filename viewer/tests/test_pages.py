@@ -1,5 +1,7 @@
 """The viewer in a real browser: a tour over all its pages, live growth, untrusted text, token, keyboard, accessibility."""
 
+import re
+import shutil
 from pathlib import Path
 from random import Random
 
@@ -24,7 +26,7 @@ def test_a_tour(page: Page, viewer: str) -> None:
     expect(page.locator("#trajectories .tag.bad")).to_have_count(0)
     page.fill("#filter-text", "torch")
     page.fill("#filter-step_from", "12")
-    page.wait_for_function("location.hash.includes('text=torch') && location.hash.includes('step_from=12')")
+    expect(page).to_have_url(re.compile("step_from=12&.*text=torch"))
     expect(page.locator("#list")).to_have_attribute("aria-busy", "false")
     expect(page.locator("#trajectories td.goal").first).to_contain_text("torch")
     shown = page.locator("#total").inner_text()
@@ -41,6 +43,46 @@ def test_a_tour(page: Page, viewer: str) -> None:
     page.click(".tabs a:has-text('files')")
     page.fill("#config-filter", "adv_est")
     expect(page.locator("#page tbody tr")).to_have_count(1)
+
+
+def tour(page: Page, address: str, run: str) -> None:
+    """From the list of runs to a failure of the run, turn by turn, its group, and back to its files."""
+    page.goto(address)
+    page.click(f"#runs a:has-text('{run}')")
+    expect(page.locator("#charts .line").first).to_be_attached()
+    page.click(".tabs a:has-text('trajectories')")
+    expect(page.locator("#trajectories tbody tr").first).to_be_visible()
+    page.select_option("#filter-success", "no")
+    expect(page.locator("#trajectories .tag.good")).to_have_count(0)
+    expect(page.locator("#trajectories .tag.bad").first).to_be_visible()
+    page.locator("#trajectories tbody th a").first.click()
+    expect(page.locator("#turns .sampled").first).to_contain_text("tokens")
+    page.click("#own-form summary")
+    expect(page.locator("#recipe-tree")).to_be_visible()
+    page.click("#to-group")
+    expect(page.locator("#samples > section .tag.bad").first).to_be_visible()
+    page.click(".tabs a:has-text('files')")
+    expect(page.locator("#page details").first).to_be_visible()
+
+
+def test_a_tour_of_a_run_that_the_trainer_wrote(
+    page: Page, start_viewer: Starter, tmp_path: Path, recorded: Path
+) -> None:
+    shutil.copytree(recorded, tmp_path / "runs")
+    address = start_viewer(tmp_path / "runs")
+    indexed(address, "textcraft-smoke")
+    tour(page, address, "textcraft-smoke")
+
+
+def test_a_tour_of_a_large_run(page: Page, start_viewer: Starter, tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "large", steps=300, groups=4, samples=8)
+    address = start_viewer(tmp_path / "runs")
+    indexed(address, "large", 9600)
+    tour(page, address, "large")
+    page.goto(f"{address}/#/runs/large/trajectories?offset=9550&sort=oldest")
+    expect(page.locator("#total")).to_have_text("9,551 to 9,600 of 9,600")
+    page.click("#list button:has-text('before')")
+    expect(page.locator("#total")).to_have_text("9,501 to 9,550 of 9,600")
 
 
 def test_two_runs_are_compared(page: Page, viewer: str) -> None:
@@ -94,9 +136,9 @@ def test_untrusted_text_and_names_are_shown_and_not_run(
         Random(0),
         task_id=evil,
         stop_reason=evil,
-        group="../../x?#%2f",
         messages=[{"role": evil, "content": evil}] * 2,
     )
+    made["group"] = "../../x?#%2f"
     made["turns"][0] |= {"action": evil, "observation": "\x1b]0;title\x07 " + "z" * 10_000_000}
     (folder / "rollouts" / "train-000002.jsonl").write_bytes(
         orjson.dumps(made, option=orjson.OPT_APPEND_NEWLINE)

@@ -7,6 +7,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -78,19 +79,19 @@ class Viewer:
         run = self._run(call)
         self.indexer.look(run)
         state, problem = self.indexer.state(run)
-        index = {name: getattr(state, name) for name in ("episodes", "skipped", "done", "size")}
-        return {**details(run), "index": {**index, "problem": problem}}
+        return {**details(run), "index": {**asdict(state), "problem": problem}}
 
     def metrics(self, call: Call) -> Any:
         """The run's metrics by step."""
         return metrics(self._run(call))
 
     def trajectories(self, call: Call) -> Any:
-        """A page of the run's trajectories, and what filters may be set to."""
+        """A page of the run's trajectories, what filters may be set to, and how far the index is."""
         wanted = _filter(call)
         index = self.indexer.look(self._run(call))
         try:
-            return {**queries.page(index, wanted), "choices": queries.choices(index)}
+            page = queries.page(index, wanted)
+            return {**page, "choices": queries.choices(index), "index": asdict(index.state())}
         except sqlite3.OperationalError as error:
             raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 

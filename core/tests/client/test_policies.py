@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from completions import endpoint
+from completions import endpoint, says
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from served import Served
@@ -56,12 +56,7 @@ async def test_lost_episodes_are_counted_apart_and_are_no_failures_of_the_policy
 async def test_a_language_model_plays_through_its_endpoint_and_a_busy_one_is_asked_again(
     shared: Served,
 ) -> None:
-    said = "Thought: all of it\nAction: add 20"
-    answers = [
-        (503, {}),
-        (429, {}),
-        (200, {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}),
-    ]
+    answers = [(503, {}), (429, {}), (200, says("Thought: all of it\nAction: add 20"))]
     with endpoint(answers) as (url, seen):
         async with OpenAIPolicy("m", url, "secret", stop=["Observation:"], seed=1) as policy:
             report = await played(shared, policy, n=3, concurrency=1)

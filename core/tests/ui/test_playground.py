@@ -1,14 +1,15 @@
 """The playground in a real browser, on the toy service: episodes by clicks and keys, fork, resume, untrusted text, token."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import httpx
 import pytest
 from browser import accessible
-from completions import endpoint
+from completions import endpoint, says
 from playwright.sync_api import Page, expect
 from served import Served, ServerFactory
 from talk import create, played
@@ -131,6 +132,13 @@ def test_a_link_leads_to_the_very_state(page: Page, shared: Served) -> None:
     assert found["seed"] == str(seed) and found["actions"] == '["add","add"]'
 
 
+def test_a_link_with_more_turns_than_usual_leaves_room_to_go_on(page: Page, shared: Served) -> None:
+    actions = quote(json.dumps([f"echo {number}" for number in range(9)]))
+    page.goto(f"{shared.url}/ui#task_id=toy/test/6&actions={actions}")
+    expect(page.locator("#turn-of")).to_have_text("9 of 17")
+    expect(page.locator("#outcome")).to_have_text("open")
+
+
 def test_untrusted_text_is_shown_and_not_run(page: Page, shared: Served) -> None:
     start(page, shared)
     evil = "<img src=x onerror='window.ran=1'><script>window.ran=1</script> \x1b[31mred\x1b[0m \u202egnp"
@@ -212,8 +220,7 @@ def test_what_the_server_cannot_do_is_said(page: Page, serve: ServerFactory) -> 
 
 
 def test_a_language_model_plays_and_its_key_stays_on_the_server(page: Page, serve: ServerFactory) -> None:
-    said = {"choices": [{"message": {"content": "Thought: one more.\nAction: add 1"}}]}
-    with endpoint([(200, said)] * 3) as (url, seen):
+    with endpoint([(200, says("Thought: one more.\nAction: add 1"))] * 3) as (url, seen):
         served = serve(model="small", model_url=url, model_key="sk-secret")
         start(page, served)
         page.click("#model")
@@ -221,10 +228,8 @@ def test_a_language_model_plays_and_its_key_stays_on_the_server(page: Page, serv
         page.click("#model-all")
         expect(page.locator("#ended")).to_contain_text("Solved in 3 turns")
     assert [one["key"] for one in seen] == ["Bearer sk-secret"] * 3
-    assert [message["role"] for message in seen[2]["messages"]] == ["system", "user"] + [
-        "assistant",
-        "user",
-    ] * 2
+    roles = [message["role"] for message in seen[2]["messages"]]
+    assert roles == ["system", "user", *["assistant", "user"] * 2]
     assert "sk-secret" not in page.content()
 
 
@@ -273,7 +278,7 @@ def test_the_files_ask_nothing_of_anybody_else(http: httpx.Client) -> None:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         text = answer.text.replace("http://www.w3.org/2000/svg", "")
         assert not re.search(
-            r"https?://|@import|url\(|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text
+            r"https?://|@import|\burl\(|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text
         ), name
         names |= {found for found in re.findall(r'from "\./([^"]+)"', text)}
     assert {"base.css", "dom.js", "episode.js", "panels.js"} <= seen

@@ -69,8 +69,8 @@ async function viewer() {
 async function playgroundOf(task) {
   const { playgrounds, ports } = await viewer();
   const service = task.split("/")[0];
-  if (playgrounds[service]) return playgrounds[service];
-  return ports[service] ? `${location.protocol}//${location.hostname}:${ports[service]}` : null;
+  if (Object.hasOwn(playgrounds, service)) return playgrounds[service];
+  return Object.hasOwn(ports, service) ? `${location.protocol}//${location.hostname}:${ports[service]}` : null;
 }
 
 /** A link to the playground in the state after `turn`, or a word on how to have one. */

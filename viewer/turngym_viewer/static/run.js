@@ -64,7 +64,7 @@ function curves(run, metrics) {
     chart({ ...shared, title: "Reward and score", smooth: true, series: [line(metrics, "rollout/reward", "reward", 2), line(metrics, "rollout/score", "score", 3, { dash: true })] }),
     chart({ ...shared, title: "Turns of an episode", series: [line(metrics, "rollout/turns/mean", "mean", 1), line(metrics, "rollout/turns/p95", "95th percentile", 4), line(metrics, "rollout/horizon", "horizon", 5, { dash: true })] }),
     chart({ ...shared, horizons: null, title: "Why episodes ended", stacked: true, range: [0, 1], format: percent, series: stops.map((stop, at) => line(metrics, `stop/${stop}`, stop.replaceAll("_", " "), at % 6 + 1)) }),
-    chart({ ...shared, title: "KL from the policy that sampled", series: [line(metrics, "actor/ppo_kl", "KL", 2)] }),
+    chart({ ...shared, title: "KL divergence", series: [line(metrics, "actor/ppo_kl", "from the policy that sampled", 2), line(metrics, "actor/kl_loss", "from the reference model", 3, { dash: true })] }),
     series["actor/entropy"] ? chart({ ...shared, title: "Entropy", series: [line(metrics, "actor/entropy", "entropy", 4)] }) : null,
     chart({ ...shared, title: "Invalid actions", range: [0, 1], smooth: true, format: percent, series: [line(metrics, "rollout/invalid_share", "share of turns", 3)] }),
     chart({ ...shared, horizons: null, title: "Where a step's time goes", stacked: true, format: duration, series: TIMES.map(([key, label], at) => line(metrics, `wall_s/${key}`, label, at + 1)) }),

@@ -1,6 +1,6 @@
 // The trajectories of a run: filters, a page of the list.
 
-import { brief, count, duration, h, number, put } from "./dom.js";
+import { brief, count, duration, h, number, percent, put } from "./dom.js";
 import { address, ask, place, successTag, tabs } from "./parts.js";
 import { problemCard } from "./api.js";
 
@@ -17,6 +17,7 @@ export async function trajectoriesPage(page, { parts, query, signal }) {
   let asked = 0; // an answer that comes after a later question's is thrown away
   const wanted = () => Object.fromEntries(FIELDS.map((field) => [field, fields[field].value.trim()]).filter(([, value]) => value !== ""));
   const show = async (from) => {
+    clearTimeout(delay);
     const mine = ++asked;
     history.replaceState(null, "", address(["runs", name, "trajectories"], { ...wanted(), offset: from || undefined }));
     list.setAttribute("aria-busy", "true");
@@ -25,7 +26,10 @@ export async function trajectoriesPage(page, { parts, query, signal }) {
       const found = await ask(`${place("runs", name)}/trajectories?${question}`, signal);
       if (mine !== asked) return;
       offer(fields, found.choices);
-      put(list, table(name, found), pager(found, show));
+      const { done, size } = found.index;
+      const whole = done > 0.999 * size || size === 0;
+      put(list, whole ? null : h("p", { class: "small muted" }, `Indexed: ${percent(done / size, 0)}. What comes is added here.`), table(name, found), pager(found, show));
+      if (!whole) delay = setTimeout(() => more(from), 1500);
     } catch (error) {
       if (error.name === "AbortError" || mine !== asked) return;
       put(list, problemCard(error, () => show(from)));
@@ -33,6 +37,11 @@ export async function trajectoriesPage(page, { parts, query, signal }) {
     } finally {
       if (mine === asked) list.setAttribute("aria-busy", "false");
     }
+  };
+  // Nothing is taken from under the hands of somebody who has a row.
+  const more = (from) => {
+    if (list.contains(document.activeElement)) delay = setTimeout(() => more(from), 1500);
+    else show(from);
   };
   signal.addEventListener("abort", () => clearTimeout(delay));
   const later = () => {

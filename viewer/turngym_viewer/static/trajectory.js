@@ -1,6 +1,8 @@
 // One trajectory turn by turn, and the group of a prompt side by side.
 
 import { brief, copyButton, duration, h, json, longText, number, put, s, visible } from "./dom.js";
+import { answered, problemCard } from "./api.js";
+import { drawState, panelOf } from "./panels.js";
 import { BASE, address, ask, place, playgroundLink, successTag, tabs } from "./parts.js";
 
 const STRIP_TOKENS = 600;
@@ -15,7 +17,7 @@ export async function trajectoryPage(page, { parts }) {
   put(page, tabs(run, "trajectories"), h("div", { class: "layout" },
     h("div", { class: "stack" }, openings(trajectory), h("ol", { class: "turns", id: "turns" }, turns.map((turn) => h("li", {}, turn))),
       trajectory.error ? h("div", { class: "problem" }, h("h2", {}, "Cut short by the infrastructure"), longText(trajectory.error), h("p", { class: "small" }, "It was not trained on.")) : null),
-    h("aside", { class: "stack", "aria-label": "The episode" }, await facts(run, found), h("div", { class: "row" }, steps(found.before, "← before"), steps(found.after, "after →")))));
+    h("aside", { class: "stack", "aria-label": "The episode" }, await facts(run, found), ownForm(trajectory), h("div", { class: "row" }, steps(found.before, "← before"), steps(found.after, "after →")))));
 }
 
 async function facts(run, found) {
@@ -37,27 +39,26 @@ async function facts(run, found) {
   h("div", { class: "stack small" },
     h("a", { id: "to-group", href: address(["runs", run, "group", trajectory.partition, trajectory.step, trajectory.group]) }, `Its group of ${found.group_size}, side by side`),
     await playgroundLink(trajectory, over ? last - 1 : last, over ? "Before the last turn, in the playground" : "Its last state, in the playground")),
-  h("div", { class: "row" }, exportButton(run, file, line, "markdown", "Markdown"), exportButton(run, file, line, "json", "JSON"), copyButton(() => json(trajectory), "Copy JSON")));
+  exports(run, file, line), h("div", { class: "row" }, copyButton(() => json(trajectory), "Copy JSON")));
 }
 
-/** Saves an export. A link could not carry the token. */
-function exportButton(run, file, line, form, label) {
-  return h("button", { type: "button", id: `export-${form}`, on: { click: async () => {
-    const path = `${place("runs", run)}/trajectories/${place(file, line, form)}`;
-    const { text, name } = await saved(path);
-    const address = URL.createObjectURL(new Blob([text]));
-    h("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+/** Two buttons that save an export, and where they say what went wrong. */
+function exports(run, file, line) {
+  const note = h("div");
+  const button = (form, label) => h("button", { type: "button", id: `export-${form}`, on: { click: () => {
+    put(note);
+    save(`api/${place("runs", run)}/trajectories/${place(file, line, form)}`).catch((error) => put(note, problemCard(error)));
   } } }, `Save ${label}`);
+  return [h("div", { class: "row" }, button("markdown", "Markdown"), button("json", "JSON")), note];
 }
 
-async function saved(path) {
-  const headers = {};
-  const token = sessionStorage.getItem("turngym-token");
-  if (token !== null) headers.Authorization = `Bearer ${token}`;
-  const answer = await fetch(new URL(`api/${path}`, BASE), { headers });
+/** Saves what a path of the API gives as a file. A link could not carry the token. */
+async function save(path) {
+  const answer = await answered(BASE, "GET", path);
   const name = /filename\*=UTF-8''(.+)$/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? "trajectory";
-  return { text: await answer.text(), name: decodeURIComponent(name) };
+  const held = URL.createObjectURL(await answer.blob());
+  h("a", { href: held, download: decodeURIComponent(name) }).click();
+  setTimeout(() => URL.revokeObjectURL(held), 10_000);
 }
 
 function openings(trajectory) {
@@ -69,12 +70,34 @@ function openings(trajectory) {
 }
 
 async function turnCard(trajectory, turn) {
-  const image = typeof turn.image === "string" ? h("img", { class: "picture", alt: `after turn ${turn.turn}`, src: `data:image/png;base64,${turn.image.replace(/[^A-Za-z0-9+/=]/g, "")}` }) : null;
   return h("section", { class: "turn", "aria-label": `Turn ${turn.turn}` }, h("header", {}, h("h2", {}, `Turn ${turn.turn}`), rewardTag(turn.reward), turn.invalid ? h("span", { class: "tag warn" }, "no effect") : null, advantageTag(turn),
     h("span", { class: "right muted small" }, `sampled in ${duration(turn.generate_s)}, environment ${duration(turn.env_s)}`, await playgroundLink(trajectory, turn.turn - 1, "play from before this turn"))),
   h("div", { class: "sampled" }, h("div", { class: "who" }, `sampled · ${turn.token_ids.length} tokens`), longText(turn.action), strip(turn), numbers(turn)),
   turn.observation === null ? null : h("div", { class: "context" }, h("div", { class: "who" }, `context · ${turn.context_ids.length} tokens`), longText(turn.observation)),
-  image, turn.data ? h("details", { class: "context" }, h("summary", {}, "data"), longText(json(turn.data))) : null);
+  turn.data || turn.image ? h("div", { class: "context" }, drawState(serviceOf(trajectory), viewOf(trajectory, turn.turn))) : null);
+}
+
+function serviceOf(trajectory) {
+  return trajectory.task_id.split("/")[0];
+}
+
+/** A trajectory's state after `turn` as the panels of the playground take it. */
+function viewOf(trajectory, turn) {
+  const turns = trajectory.turns.slice(0, turn).map((one) => ({ ...one, observation: { text: one.observation ?? "" } }));
+  const { data = null, image = null } = trajectory.turns[turn - 1] ?? {};
+  return { task: { goal: "" }, messages: trajectory.messages.map((one) => ({ content: String(one.content) })), turns, turn, text: turns.at(-1)?.observation.text ?? "", data, image };
+}
+
+/** The environment's own form of the last state, made when it is opened: its texts may be long. */
+function ownForm(trajectory) {
+  const panel = panelOf(serviceOf(trajectory));
+  const last = trajectory.turns.at(-1);
+  if (!panel || (panel.data && !last?.data && !last?.image)) return null;
+  const details = h("details", { class: "panel", id: "own-form" }, h("summary", {}, h("strong", {}, panel.title)));
+  details.addEventListener("toggle", () => {
+    if (details.open && details.childElementCount === 1) details.append(...drawState(serviceOf(trajectory), viewOf(trajectory, trajectory.turns.length)));
+  });
+  return details;
 }
 
 function rewardTag(reward) {

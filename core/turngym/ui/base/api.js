@@ -29,6 +29,11 @@ export function parse(text) {
  * `body` is an object, or a string that is JSON already.
  */
 export async function call(base, method, path, body, signal) {
+  return parse(await (await answered(base, method, path, body, signal)).text());
+}
+
+/** The same, and gives the answer itself, for one that is no JSON. */
+export async function answered(base, method, path, body, signal) {
   for (;;) {
     const headers = {};
     const token = sessionStorage.getItem(KEPT);
@@ -38,13 +43,12 @@ export async function call(base, method, path, body, signal) {
       method, headers, signal, cache: "no-store",
       body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
     });
-    const text = await answer.text();
-    if (answer.ok) return parse(text);
+    if (answer.ok) return answer;
     if (answer.status === 401) {
       await askToken(token !== null);
       continue;
     }
-    throw new ApiProblem(problemOf(answer, text));
+    throw new ApiProblem(problemOf(answer, await answer.text()));
   }
 }
 

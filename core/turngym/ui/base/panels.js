@@ -2,24 +2,29 @@
 // transcript holds; a service without one has its picture and its data shown as they are.
 //
 // A panel has `title`, `draw(view)` (a node, or null where there is nothing to show), `image` (ask for pictures at first) and
-// `costly` (don't list the valid actions unasked). A view has `task`, `messages`, `turns` (up to the one shown), `text`, `data`.
+// `costly` (don't list the valid actions unasked), `data` (it is drawn from data and pictures alone, not from texts). A view has
+// `task`, `messages`, `turns` (up to the one shown), `text`, `data`, `image`.
 
 import { brief, count, h, json, longText, s, visible } from "./dom.js";
 
-/** The panels by service. */
-export const PANELS = {
+const PANELS = {
   textcraft: { title: "Inventory and recipes", draw: textcraft },
-  babyai: { title: "What is in view", draw: babyai, image: true },
+  babyai: { title: "What is in view", draw: babyai, image: true, data: true },
   sciworld: { title: "The room", draw: sciworld, costly: true },
   search: { title: "Documents", draw: search },
-  webarena: { title: "The page", draw: webarena, image: true },
+  webarena: { title: "The page", draw: webarena, image: true, data: true },
 };
+
+/** The panel of a service; undefined where it has none. */
+export function panelOf(service) {
+  return Object.hasOwn(PANELS, service) ? PANELS[service] : undefined;
+}
 
 /** Picture, panel and raw data of a state. */
 export function drawState(service, view) {
-  const panel = PANELS[service];
+  const panel = panelOf(service);
   const parts = [];
-  if (view.image) parts.push(h("img", { class: "picture", alt: `the state after turn ${view.turn}, as a picture`, src: `data:image/png;base64,${view.image.replace(/[^A-Za-z0-9+/=]/g, "")}` }));
+  if (typeof view.image === "string") parts.push(h("img", { class: "picture", alt: `the state after turn ${view.turn}, as a picture`, src: `data:image/png;base64,${view.image.replace(/[^A-Za-z0-9+/=]/g, "")}` }));
   const own = panel?.draw(view);
   if (own) parts.push(own);
   if (view.data) parts.push(h("details", {}, h("summary", {}, "data"), longText(json(view.data), { class: "text box", tabindex: 0, role: "region", "aria-label": "data" })));
@@ -46,7 +51,7 @@ function textcraft(view) {
   return h("div", { class: "stack" },
     h("div", {}, h("h3", {}, "Inventory"), pieces.length
       ? h("ul", { class: "pieces", id: "inventory" }, pieces.map(([item, amount]) => h("li", {}, `${amount} ${visible(item)}`)))
-      : h("p", { class: "muted small", id: "inventory" }, view.data ? "empty" : "not known for this turn")),
+      : h("p", { class: "muted small", id: "inventory" }, view.data ? "empty" : "not recorded")),
     recipes.has(own) ? h("div", {}, h("h3", {}, "Recipe tree"), h("ul", { class: "tree", id: "recipe-tree" }, branch(own, 1, recipes, held, new Set()))) : null);
 }
 

@@ -111,11 +111,6 @@ export class Episode {
     if (actions) place.set("actions", JSON.stringify(actions));
     return `#${place}`;
   }
-
-  async close() {
-    await call(this.base, "DELETE", `sessions/${this.result.session_id}`);
-    await this.resume(this.result.session_id);
-  }
 }
 
 function withoutEmpty(observation) {

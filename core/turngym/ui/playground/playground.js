@@ -4,7 +4,7 @@ import { brief, count, h, put, visible } from "./dom.js";
 import { ApiProblem, call, problemCard } from "./api.js";
 import { ResumeForm, StartForm } from "./start.js";
 import { Episode, Timeline, standing } from "./episode.js";
-import { PANELS, drawState } from "./panels.js";
+import { drawState, panelOf } from "./panels.js";
 
 const BASE = new URL(location.pathname.replace(/ui\/?$/, ""), location.origin);
 const area = (name) => document.getElementById(name);
@@ -14,7 +14,7 @@ class Playground {
   constructor(metadata, abilities) {
     this.metadata = metadata;
     this.abilities = abilities;
-    this.panel = PANELS[metadata.name] ?? {};
+    this.panel = panelOf(metadata.name) ?? {};
     this.episode = new Episode(BASE);
     this.timeline = new Timeline({ base: BASE, fork: (turn) => this.fork(turn), choose: (turn) => this.choose(turn) });
     this.busy = false;
@@ -100,6 +100,9 @@ class Playground {
     await this.attempt(async () => {
       for (const name of ["options", "actions", "max_turns"]) if (place.has(name)) request[name] = inAddress(name, place.get(name));
       if (this.panel.image) request.options = { image: true, ...request.options };
+      // What was played with a longer horizon than the default still fits, and leaves room to go on.
+      const { default_max_turns: usual, max_turns: most } = this.metadata;
+      if (!request.max_turns && request.actions?.length >= usual) request.max_turns = Math.min(most, request.actions.length + usual);
       await this.episode.open(request);
       this.arrived();
     });
