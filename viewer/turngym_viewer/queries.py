@@ -25,6 +25,7 @@ _SORTS = {
 }
 GROUP_MAX = 256
 _MOST_CHOICES = 100
+_FEW_HITS = 5_000
 
 
 class Filter(BaseModel):
@@ -49,7 +50,7 @@ class Filter(BaseModel):
 
 
 def conditions(wanted: Filter) -> tuple[str, list[Any]]:
-    """The SQL condition of a filter and its values."""
+    """The SQL condition of a filter, without its words, and its values."""
     parts: list[str] = []
     values: list[Any] = []
 
@@ -72,8 +73,6 @@ def conditions(wanted: Filter) -> tuple[str, list[Any]]:
         add("task >= ? AND task < ?", wanted.task, wanted.task + "\U0010ffff")
     if wanted.success:
         add("success IS ?", {"yes": 1, "no": 0, "unknown": None}[wanted.success])
-    if wanted.text and wanted.text.strip():
-        add("episodes.id IN (SELECT rowid FROM words WHERE words MATCH ?)", match(wanted.text))
     return " AND ".join(parts) or "1", values
 
 
@@ -90,6 +89,8 @@ def page(index: Index, wanted: Filter) -> dict[str, Any]:
     """A page of trajectories, and how many there are in all."""
     where, values = conditions(wanted)
     with index.reading() as database:
+        if wanted.text and wanted.text.strip():
+            where += f" AND {_hits(database, wanted.text)} IN (SELECT id FROM hits)"
         (total,) = database.execute(f"SELECT count(*) FROM episodes WHERE {where}", values).fetchone()
         rows = database.execute(
             f"SELECT {_SHOWN} FROM episodes JOIN files ON files.id = episodes.file WHERE {where} "
@@ -102,6 +103,18 @@ def page(index: Index, wanted: Filter) -> dict[str, Any]:
         "offset": wanted.offset,
         "limit": wanted.limit,
     }
+
+
+def _hits(database: sqlite3.Connection, text: str) -> str:
+    """Look the words up once, into the table ``hits`` of this connection. Returns the column to compare with it.
+
+    Few hits are fetched and sorted. With many of them, going through the trajectories in order and asking of each whether it
+    is a hit fills a page at once: the ``+`` tells SQLite so.
+    """
+    database.execute("PRAGMA temp_store = MEMORY")
+    database.execute("CREATE TEMP TABLE hits (id INTEGER PRIMARY KEY)")
+    found = database.execute("INSERT INTO hits SELECT rowid FROM words WHERE words MATCH ?", (match(text),))
+    return "episodes.id" if found.rowcount < _FEW_HITS else "+episodes.id"
 
 
 def choices(index: Index) -> dict[str, Any]:

@@ -64,9 +64,9 @@ export async function trajectoriesPage(page, { parts, query, signal }) {
     field("success", "Success", choice(["", "any"], ["yes", "success"], ["no", "no success"], ["unknown", "unknown"])),
     field("stop", "Stop reason", kept("stop", "any")),
     field("partition", "Partition", kept("partition", "any")),
-    field("step_from", "Step from", numeric()), field("step_to", "to", numeric()),
-    field("turns_from", "Turns from", numeric()), field("turns_to", "to", numeric()),
-    field("sort", "Order", choice(["", "latest step first"], ["oldest", "first step first"], ["turns", "most turns first"], ["reward", "highest reward first"], ["seconds", "slowest first"])),
+    field("step_from", "Step from", numeric()), field("step_to", "Step to", numeric()),
+    field("turns_from", "Turns from", numeric()), field("turns_to", "Turns to", numeric()),
+    field("sort", "Order", choice(["", "latest step first"], ["oldest", "first step first"], ["turns", "most turns first"], ["reward", "highest reward first"], ["seconds", "slowest first"]), true),
     h("button", { type: "button", on: { click: () => { for (const node of Object.values(fields)) node.value = ""; show(0); } } }, "Clear"));
   put(page, tabs(name, "trajectories"), h("div", { class: "stack" }, h("section", { class: "panel", "aria-label": "Filters" }, form), list));
   await show(offset);
