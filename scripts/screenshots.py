@@ -57,6 +57,8 @@ def playground(album: Album, address: str, task: str) -> None:
                 before = page.locator(".turn").count()
                 page.click("#send")
                 expect(page.locator(".turn")).to_have_count(before + 1)
+                if page.locator("#ended").is_visible():
+                    break
     with album.page(f"playground-{task}-start") as page:
         page.goto(f"{address}/ui")
         page.wait_for_selector("#task-goal strong")

@@ -68,7 +68,7 @@ def opened(browser: Browser, **context: Any) -> Iterator[Page]:
         page.on("console", hear)
         page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
         yield page
-        assert wrong == []
+        assert not wrong, "\n".join(wrong)
 
 
 def accessible(page: Page) -> None:
@@ -81,4 +81,4 @@ def accessible(page: Page) -> None:
         f"{one['id']}: {one['help']}: {', '.join(str(node['target']) for node in one['nodes'][:4])}"
         for one in found
     ]
-    assert lines == []
+    assert not lines, "\n".join(lines)

@@ -132,7 +132,7 @@ function search(view) {
   const query = /search[>[\s]*([^\]<]*)/i.exec(read)?.[1] ?? read;
   const found = turn.observation.text.split("\n").map((line) => DOCUMENT.exec(line)).filter(Boolean);
   return h("div", { class: "stack" }, h("p", {}, h("span", { class: "muted" }, "query "), h("strong", {}, brief(query, 300))),
-    h("ol", { class: "documents" }, found.map(([, , title, text]) => h("li", {}, h("h4", {}, brief(title.replace(/^"|"$/g, ""), 120)), longText(text)))));
+    h("ol", { class: "documents" }, found.map(([, , title, text]) => h("li", {}, h("h3", {}, brief(title.replace(/^"|"$/g, ""), 120)), longText(text)))));
 }
 
 // -- webarena --------------------------------------------------------------------------------------------------------------
