@@ -42,7 +42,7 @@ export function chart({ title, note, steps, series, horizons, points = [], range
   read(null);
   const legend = h("ul", { class: "legend" }, h("li", {}, at), drawn.map((one, i) =>
     h("li", {}, h("i", { class: `c${one.colour}${stacked ? " area" : ""}` }), one.name, " ", values[i])));
-  return h("section", { class: "panel chart" }, h("h3", {}, title), note ? h("p", { class: "muted small" }, note) : null, svg, legend, table(drawn, steps, format));
+  return h("section", { class: "panel chart" }, h("h3", {}, title), note ? h("p", { class: "muted small" }, note) : null, svg, legend, table(title, drawn, steps, format));
 }
 
 function scale([from, to], [low, high]) {
@@ -188,12 +188,12 @@ function summary(series, steps, format) {
 }
 
 /** The numbers as a table, made when it is opened. */
-function table(series, steps, format) {
+function table(title, series, steps, format) {
   const details = h("details", {}, h("summary", {}, "as a table"));
   details.addEventListener("toggle", () => {
     if (!details.open || details.childElementCount > 1) return;
     const kept = thinned(steps.length).slice(-500);
-    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": "numbers of the chart" }, h("table", {},
+    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `numbers: ${title}` }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { class: "number", scope: "col" }, "step"), series.map((one) => h("th", { class: "number", scope: "col" }, one.name)))),
       h("tbody", {}, kept.map((at) => h("tr", {}, h("td", { class: "number" }, steps[at]), series.map((one) => h("td", { class: "number" }, format(one.values[at])))))))));
   });

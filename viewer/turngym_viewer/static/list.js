@@ -59,12 +59,12 @@ export async function comparePage(page, { parts }) {
     series: [{ name: brief(names[0], 40), colour: 1, values: laid(first, name) }, { name: brief(names[1], 40), colour: 3, dash: true, values: laid(second, name) }] }));
   const differing = [...new Set([...Object.keys(one.config), ...Object.keys(two.config)])].filter((name) => one.config[name] !== two.config[name]).sort();
   const linked = (name) => h("th", { scope: "col" }, h("a", { href: address(["runs", name]) }, visible(name)));
-  const table = (rows, empty) => rows.length ? h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "comparison" }, h("table", {},
+  const table = (label, rows, empty) => rows.length ? h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, h("table", {},
     h("thead", {}, h("tr", {}, h("td"), names.map(linked))), h("tbody", {}, rows))) : h("p", { class: "muted" }, empty);
   put(page, h("div", { class: "stack" },
-    h("section", { class: "panel" }, h("h2", {}, "Figures"), table(figures.map(([name, of]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, of(one) ?? "–"), h("td", {}, of(two) ?? "–"))))),
+    h("section", { class: "panel" }, h("h2", {}, "Figures"), table("figures", figures.map(([name, of]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, of(one) ?? "–"), h("td", {}, of(two) ?? "–"))))),
     h("div", { class: "charts" }, curves),
     h("section", { class: "panel" }, h("h2", {}, "Configuration: what differs"),
-      table(differing.map((name) => h("tr", {}, h("th", { scope: "row", class: "mono" }, brief(name, 120)),
+      table("configuration", differing.map((name) => h("tr", {}, h("th", { scope: "row", class: "mono" }, brief(name, 120)),
         [one, two].map((run) => h("td", { class: "mono" }, brief(run.config[name] ?? "–", 300))))), "Nothing."))));
 }

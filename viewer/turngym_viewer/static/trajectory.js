@@ -134,7 +134,7 @@ function numbers(turn) {
   details.addEventListener("toggle", () => {
     if (!details.open || details.childElementCount > 1) return;
     const rows = turn.token_ids.slice(0, STRIP_TOKENS).map((id, at) => h("tr", {}, [at + 1, id, number(turn.log_probs[at], 4), turn.advantages ? number(turn.advantages[at], 4) : "–"].map((value) => h("td", { class: "number" }, value))));
-    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": "tokens" }, h("table", {}, h("thead", {}, h("tr", {}, ["", "token", "log-probability", "advantage"].map((name) => h("th", { class: "number", scope: "col" }, name)))), h("tbody", {}, rows))));
+    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `tokens of turn ${turn.turn}` }, h("table", {}, h("thead", {}, h("tr", {}, ["", "token", "log-probability", "advantage"].map((name) => h("th", { class: "number", scope: "col" }, name)))), h("tbody", {}, rows))));
   });
   return details;
 }

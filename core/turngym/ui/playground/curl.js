@@ -19,10 +19,10 @@ function quoted(text) {
 
 const SHOWN = 2_000;
 
-/** The call in a box, with a button that copies the whole of it. */
-export function curlBox(command) {
+/** The call in a box, with a button that copies the whole of it; `what` says which call it is. */
+export function curlBox(command, what) {
   const shown = command.length > SHOWN ? `${command.slice(0, SHOWN)} …` : command;
   return h("div", { class: "stack" },
-    h("pre", { class: "box", tabindex: 0, role: "region", "aria-label": "curl command" }, shown),
+    h("pre", { class: "box", tabindex: 0, role: "region", "aria-label": `curl command: ${what}` }, shown),
     h("div", { class: "row end" }, copyButton(command, "Copy curl")));
 }

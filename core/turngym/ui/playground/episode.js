@@ -163,7 +163,7 @@ export class Timeline {
       : h("details", {}, h("summary", {}, `${message.role} message`), longText(message.content)));
     const place = () => curl("POST", new URL("sessions", this.base), requestJson(episode.request(0)));
     return h("li", {}, h("article", { class: "turn", "aria-label": "Opening" },
-      h("header", {}, h("h3", {}, "Opening"), this._tools(0)), parts, curlDetails(place)));
+      h("header", {}, h("h3", {}, "Opening"), this._tools(0)), parts, curlDetails(place, "the opening")));
   }
 
   _turn(episode, turn) {
@@ -181,15 +181,15 @@ export class Timeline {
         differs ? h("p", { class: "small muted" }, "read as ", h("code", {}, brief(read, 300))) : null),
       h("div", { class: "seen" }, h("div", { class: "who" }, "observation"), longText(turn.observation.text),
         Object.keys(extras).length ? h("details", {}, h("summary", {}, "info"), longText(json(extras))) : null),
-      curlDetails(place)));
+      curlDetails(place, `turn ${turn.turn}`)));
   }
 }
 
 /** The curl call, made when it is opened: an action may be long. */
-function curlDetails(place) {
+function curlDetails(place, what) {
   const details = h("details", { class: "as-curl" }, h("summary", {}, "as curl"));
   details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(curlBox(place()));
+    if (details.open && details.childElementCount === 1) details.append(curlBox(place(), what));
   });
   return details;
 }
