@@ -16,16 +16,18 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 # Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR REPLICA_NAMES \
+  MODEL_URL MODEL_KEY \
   $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
   TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS) \
   JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
+VIEWING := RUNS
 TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET EPISODES REPLICAS
 
 # A misspelt NAME=value on the command line is an error, not a silent default.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
-UNKNOWN := $(filter-out $(SETTINGS) $(TRAINING) $(PLAYING) $(TOOLS) MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
+UNKNOWN := $(filter-out $(SETTINGS) $(TRAINING) $(PLAYING) $(VIEWING) $(TOOLS) MAKEFLAGS MAKEOVERRIDES,$(GIVEN))
 ifneq ($(UNKNOWN),)
 $(error unknown variable $(UNKNOWN); `make help` lists those that each verb takes)
 endif
@@ -67,11 +69,16 @@ help:  ## this text
 #:
 #: Serve one environment in the foreground. Any setting as NAME=value:
 #:   make serve TASK=textcraft
-#:   make serve TASK=textcraft PORT=8010 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
+#:   make serve TASK=textcraft PORT=9003 HOST=0.0.0.0 MAX_SESSIONS=256 EXPERTS=1 JOURNAL=off
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
 #:   make serve TASK=search SEARCH_RETRIEVER=hybrid             the search service's own settings: see its README
 #:   sciworld also takes JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
+#:   MODEL MODEL_URL MODEL_KEY (a language model that may play in the playground)
+#: It has a playground: open http://localhost:8003/ui in a browser (EXPERTS=1 lets you ask the expert there).
+#:
+#: Look at runs and at single episodes, while they train or later:
+#:   make view                                                  http://localhost:8010; RUNS=folder PORT=8010 TOKEN=…
 #:
 #: Evaluate a policy over HTTP (starts the service for it unless ENV_ADDR names one):
 #:   make eval TASK=textcraft                                   POLICY=expert SPLIT=test N=200 SEED=0
@@ -90,6 +97,7 @@ help:  ## this text
 #:   make bench TASK=babyai                                     CPU per step
 #:   make bench TASK=search                                     its retriever beside plain FAISS
 #:   make bench TASK=sciworld                                   its steps beside the official wrapper
+#:   make bench TASK=viewer                                     the viewer over a large run; ARGS="--trajectories 200000 --pages" for 2 GB
 #:
 #: Containers: make up, then http://127.0.0.1:8000/TASK/ or the task's own port; deploy/README.md says more.
 #:   docker compose up -d --scale textcraft=4
@@ -142,10 +150,10 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
-	@$(SERVICES)/mypy core/turngym corpus/turngym_corpus trainer/turngym_trainer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
+	@$(SERVICES)/mypy core/turngym corpus/turngym_corpus trainer/turngym_trainer viewer/turngym_viewer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
-test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
-	@$(SERVICES)/pytest core corpus services $(PYTEST_ARGS)
+test: lint trainer-env  ## lint, the tests of core, services, viewer and trainer, and a whole training run in miniature
+	@$(SERVICES)/pytest core corpus services viewer tests/pages $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
 
@@ -166,7 +174,7 @@ prove: services-env  ## play the expert on every task, with the figures of a REA
 	$(check_task)
 	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
-bench: services-env  ## CPU per step beside a bare route in the same run; a service's own figures: TASK=search
+bench: services-env  ## CPU per step beside a bare route in the same run; TASK=search or viewer: their own figures
 	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
 
 .PHONY: corpus-check
@@ -176,12 +184,26 @@ corpus-check:  ## make the corpus's texts anew from its sources and compare: [WO
 	@.venv/corpus/bin/python -m pytest -q corpus/tests/test_build.py $(PYTEST_ARGS)
 	@.venv/corpus/bin/python -m turngym_corpus.build --check $(if $(WORDNET),--wordnet $(call quote,$(WORDNET)))
 
+.PHONY: view screenshots axe
+view: services-env  ## the pages over a folder of runs: [RUNS=runs PORT=8010 HOST=127.0.0.1 TOKEN=…]
+	@mkdir -p $(call quote,$(or $(RUNS),runs))
+	@$(settings) exec $(SERVICES)/turngym-viewer serve $(call quote,$(or $(RUNS),runs))
+
+screenshots: services-env  ## pictures of every page, to look at: [RUNS=runs TASK=textcraft OUT=screenshots]
+	@$(SERVICES)/python scripts/screenshots.py $(call options,TASK OUT RUNS)
+
+axe: .cache/axe/node_modules/axe-core/axe.min.js  ## fetch axe-core from npm, for the pages' accessibility tests
+.cache/axe/node_modules/axe-core/axe.min.js:
+	@command -v npm >/dev/null || { echo 'no npm here; without axe-core the accessibility tests are skipped' >&2; exit 1; }
+	@mkdir -p .cache/axe && npm install --silent --no-audit --no-fund --ignore-scripts --prefix .cache/axe axe-core@4.10.3
+
 .PHONY: up down docker
 docker:
 	@docker compose version >/dev/null 2>&1 || { echo 'Docker with Compose v2 is needed: https://docs.docker.com/engine/install/' >&2; exit 1; }
 	@docker info >/dev/null 2>&1 || { echo 'no Docker engine answers: is it running, and may this user talk to it?' >&2; exit 1; }
 
-up: docker  ## build and start the environments with Docker Compose
+up: docker  ## build and start the environments and the viewer with Docker Compose
+	@mkdir -p $${RUNS:-runs}
 	@docker compose up --build --detach --wait
 	@docker compose ps
 

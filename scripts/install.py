@@ -1,8 +1,8 @@
 """Makes a Python environment of this repository, and only if it isn't up to date: ``python3 scripts/install.py services``.
 
-``.venv/services`` holds the core, every service and the tools of lint and tests; ``.venv/trainer`` the core, the trainer,
-torch, verl and vLLM. Versions come from the locks ``requirements/<name>.txt``; a stamp in the environment holds a hash of
-all that went into it, so a second run takes a moment. Packages are fetched by a pinned uv (seconds where pip takes
+``.venv/services`` holds the core, every service, the viewer and the tools of lint and tests; ``.venv/trainer`` the core, the
+trainer, torch, verl and vLLM. Versions come from the locks ``requirements/<name>.txt``; a stamp in the environment holds a
+hash of all that went into it, so a second run takes a moment. Packages are fetched by a pinned uv (seconds where pip takes
 minutes), which is told of pip's own settings: indexes, link folders, constraints, certificates.
 
 ``--lock`` resolves anew and rewrites the lock. Only the standard library is used: this runs before anything is installed.
@@ -137,7 +137,7 @@ def packages(name: str) -> list[str]:
     if name == "trainer":
         return ["core", "trainer[cpu]"]
     services = sorted(path.parent.relative_to(ROOT) for path in ROOT.glob("services/*/pyproject.toml"))
-    return ["core[gym]", "corpus[encoder]", *map(str, services)]
+    return ["core[gym]", "corpus[encoder]", "viewer", *map(str, services)]
 
 
 def excludes(name: str) -> list[str]:

@@ -1,10 +1,10 @@
 """A small deterministic service for the tests of the core: count to a target, with ways to misbehave on demand.
 
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
-``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``stray N`` (it
-is found gone N times), ``consult`` (refused as often as the toy's ``refusals`` say), ``bad score``, ``bad data``. Run as a
-program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the
-fields of :class:`Toy`.
+``sleep SECONDS``, ``flood MEGABYTES`` (of text), ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the
+backend is gone), ``stray N`` (it is found gone N times), ``consult`` (refused as often as the toy's ``refusals`` say), ``bad
+score``, ``bad data``. Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the
+first argument holds the fields of :class:`Toy`.
 """
 
 import asyncio
@@ -98,6 +98,8 @@ class ToyEnvironment(Environment):
             return self._add(rest)
         if word == "echo":
             return self._say(rest)
+        if word == "flood":
+            return self._say("flood " * (int(rest) * 10**6 // 6))
         if word == "sleep":
             time.sleep(float(rest))
             return self._say(f"slept {rest}")
@@ -197,6 +199,7 @@ class Toy(Service):
     salt: str = ""
     data_hash: str = "d" * 64
     load_s: float = 0.0
+    load_until: str = ""  # a file that somebody makes
     load_error: str = ""
     broken_gauges: bool = False
     refusals: int = 0
@@ -233,6 +236,8 @@ class Toy(Service):
             raise RuntimeError(self.load_error)
         progress("the toy's parts", 0.5)
         time.sleep(self.load_s)
+        while self.load_until and not os.path.exists(self.load_until):
+            time.sleep(0.02)
 
     def open(self, task: TaskInfo, seed: int, options: ToyOptions) -> ToyEnvironment:
         kind = AsyncToyEnvironment if self.mode == "async" else ToyEnvironment

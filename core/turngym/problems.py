@@ -48,6 +48,9 @@ _KINDS = (
     ProblemKind("session_expired", 410, "The session expired"),
     ProblemKind("step_timeout", 504, "The step took longer than its deadline", fails_session=True),
     ProblemKind("environment_failure", 500, "The environment failed", fails_session=True),
+    ProblemKind(
+        "model_failure", 502, "The language model gave no answer; no action was taken", retryable=True
+    ),
     ProblemKind("internal", 500, "The server made a mistake"),
 )
 PROBLEMS: dict[str, ProblemKind] = {kind.code: kind for kind in _KINDS}

@@ -203,6 +203,12 @@ class ExpertAction(Model):
     action: str
 
 
+class ModelAction(Model):
+    """What the server's language model would write as the next turn, whole."""
+
+    action: str
+
+
 class Command(Model):
     """One command of an environment: ``template`` with ``{slots}``, what it does, and a concrete ``example``."""
 

@@ -9,11 +9,15 @@ from turngym.client.sync import Client
 
 
 @pytest.fixture(scope="session")
-def composed() -> Iterator[Composition]:
-    """The composition; every test leaves it with two healthy replicas of textcraft."""
+def composed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composition]:
+    """The composition, with one run to look at; every test leaves it with two healthy replicas of textcraft."""
+    runs = tmp_path_factory.mktemp("runs")
+    (runs / "some-1" / "rollouts").mkdir(parents=True)
+    for folder in (runs.parent, runs, runs / "some-1", runs / "some-1" / "rollouts"):
+        folder.chmod(0o755)  # the container's user isn't this one
     routes = " ".join(f"{name}={port}" for name, port in (ENVIRONMENTS | SPARE).items())
     with composition(
-        "turngym-test", "--scale=textcraft=2", TURNGYM_EXPERTS="1", GATEWAY_ROUTES=routes
+        "turngym-test", "--scale=textcraft=2", TURNGYM_EXPERTS="1", GATEWAY_ROUTES=routes, RUNS=str(runs)
     ) as started:
         started.wait_replicas(2)
         yield started

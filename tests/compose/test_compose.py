@@ -1,17 +1,19 @@
 """What a user of ``make up`` gets: containers that are healthy, play, conform, and outlive a kill with their sessions."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from composed import ENVIRONMENTS, Composition, docker, replica_of, wait
 
 from turngym.client.sync import Client
 from turngym.schema import SessionRequest, StopReason
 
-SERVICES = ("gateway", *ENVIRONMENTS)
+SERVICES = ("gateway", "viewer", *ENVIRONMENTS)
 
 pytestmark = [pytest.mark.compose, pytest.mark.slow]
 
@@ -30,10 +32,24 @@ def test_a_container_can_do_no_more_than_it_needs(composed: Composition, service
     assert limits["ReadonlyRootfs"] and limits["CapDrop"] == ["ALL"] and limits["Memory"] > 0
     assert "no-new-privileges:true" in limits["SecurityOpt"]
     bound = [binding["HostIp"] for entry in (limits["PortBindings"] or {}).values() for binding in entry]
-    assert set(bound) == ({"127.0.0.1"} if service == "gateway" else set())
+    assert set(bound) == ({"127.0.0.1"} if service in ("gateway", "viewer") else set())
 
 
 @pytest.mark.parametrize("service", ENVIRONMENTS)
+def test_an_environment_has_its_playground(composed: Composition, service: str) -> None:
+    for url in (f"{composed.gateway}/{service}", f"http://127.0.0.1:{composed.ports[service.upper()]}"):
+        page = httpx.get(f"{url}/ui", follow_redirects=True)
+        script = re.search(r'src="([^"]*playground\.js)"', page.text)
+        assert script, page.text
+        assert httpx.get(page.url.join(script[1])).status_code == 200
+
+
+def test_the_viewer_lists_the_runs(composed: Composition) -> None:
+    found = httpx.get(f"http://127.0.0.1:{composed.ports['VIEWER']}/api/runs").json()["runs"]
+    assert [run["name"] for run in found] == ["some-1"]
+
+
+@pytest.mark.parametrize("service", ["viewer", *ENVIRONMENTS])
 def test_an_image_has_no_tools(composed: Composition, service: str) -> None:
     frozen = composed.compose("exec", "-T", service, "pip", "list")
     assert "pytest" not in frozen

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from completions import endpoint
 from served import ServerFactory
 from talk import create, new_id, played, problem, step
 
@@ -246,6 +247,25 @@ def test_the_header_must_agree_with_path_and_body(http: httpx.Client) -> None:
 def test_malformed_http_is_refused(http: httpx.Client) -> None:
     assert raw(str(http.base_url), b"NONSENSE\r\n\r\n").startswith(b"HTTP/1.1 400")
     assert http.get("/health").status_code == 200
+
+
+def test_model_failure_leaves_the_episode_as_it_was(serve: ServerFactory) -> None:
+    with (
+        endpoint([(401, {"error": "no such key"})]) as (url, _),
+        serve(model="m", model_url=url, model_key="sk-secret").client() as client,
+    ):
+        session = create(client)
+        document = problem(client.post(f"/sessions/{session['session_id']}/model"), "model_failure")
+        assert "no such key" in document["detail"] and "sk-secret" not in str(document)
+        assert client.get(f"/sessions/{session['session_id']}").json()["turn"] == 0
+        played(client, session, "add 3", 1)
+        problem(client.post(f"/sessions/{session['session_id']}/model"), "session_finished")
+
+
+def test_not_supported_where_there_is_no_language_model(http: httpx.Client) -> None:
+    session = create(http)
+    document = problem(http.post(f"/sessions/{session['session_id']}/model"), "not_supported")
+    assert "TURNGYM_MODEL" in document["detail"]
 
 
 def test_every_problem_has_a_test_here() -> None:

@@ -56,6 +56,18 @@ def test_the_index_links_to_pages_that_are_there(http: httpx.Client) -> None:
     assert "url: 'openapi.json'" in http.get("/docs").text
 
 
+def test_the_playground_needs_no_token_but_what_it_asks_does(serve: ServerFactory) -> None:
+    with serve(token="t", model="small").client() as client:
+        page = client.get("/ui")
+        assert page.status_code == 200 and page.headers["content-type"].startswith("text/html")
+        assert client.get("/ui", headers={"If-None-Match": page.headers["etag"]}).status_code == 304
+        assert client.get("/ui/base.css").headers["content-type"].startswith("text/css")
+        problem(client.get("/ui/abilities"), "unauthorized")
+        problem(client.get("/ui/../metadata"), "unauthorized")
+        told = client.get("/ui/abilities", headers={"Authorization": "Bearer t"}).json()
+        assert told == {"expert": False, "model": "small"}
+
+
 def test_every_route_documents_its_answers_and_problems(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
     codes: set[str] = set()

@@ -124,6 +124,10 @@ class OpenAIPolicy:
 
     async def act(self, messages: list[Message], result: StepResult, episode: AsyncEpisode) -> str:
         """The model's next turn. Raises InfrastructureFailure if the endpoint gives none."""
+        return await self.answer(messages)
+
+    async def answer(self, messages: Sequence[Message]) -> str:
+        """The model's answer to a chat. Raises InfrastructureFailure if the endpoint gives none."""
         body = self.settings | {"messages": [message.model_dump() for message in messages]}
         try:
             said: str = await Patience(self._patience_s).retrying_async()(self._ask, body)

@@ -31,6 +31,7 @@ from turngym.server.http import App, Endpoint, RouterErrors, TokenGate
 from turngym.server.journal import Journal, JournalError
 from turngym.server.metrics import Metrics
 from turngym.server.openings import Openings
+from turngym.server.pages import Pages
 from turngym.server.routes import Live, Routes
 from turngym.server.sessions import Sessions
 from turngym.server.settings import Settings
@@ -38,7 +39,7 @@ from turngym.server.steps import Steps
 
 logger = logging.getLogger("turngym.server")
 
-OPEN_PATHS = frozenset({"/health", "/ready"})
+OPEN_PATHS = frozenset({"/health", "/ready"})  # and the playground's static files
 KEEP_ALIVE_S = (
     75  # longer than clients and gateways keep idle connections, so that none breaks under a request
 )
@@ -100,12 +101,17 @@ def create_app(
     for doc in table:
         endpoint = Endpoint(doc.handler, settings.max_body_bytes, metrics.problem)
         app.router.routes.append(Route(doc.path, endpoint, methods=[doc.method]))
+    pages = Pages(settings)
+    for path, handler in pages.table():
+        endpoint = Endpoint(handler, settings.max_body_bytes, metrics.problem)
+        app.router.routes.append(Route(path, endpoint, methods=["GET"]))
     app.router.redirect_slashes = False
     description = document.openapi(spec, table, settings.token is not None)
     app.openapi = lambda: description  # type: ignore[method-assign]
     app.front = RouterErrors(app.router, metrics.problem)
     if settings.token is not None:
-        app.front = TokenGate(app.front, settings.token.get_secret_value(), OPEN_PATHS, metrics.problem)
+        open_paths = OPEN_PATHS | pages.static_paths
+        app.front = TokenGate(app.front, settings.token.get_secret_value(), open_paths, metrics.problem)
     return app
 
 

@@ -29,6 +29,7 @@ from turngym.schema import (
     ExpertAction,
     ForkRequest,
     Metadata,
+    ModelAction,
     Readiness,
     SessionPage,
     SessionRequest,
@@ -42,6 +43,7 @@ from turngym.schema import (
 )
 from turngym.server.http import AnyModel, Call, Handler, Reply, json_reply, parse, validation_problem
 from turngym.server.metrics import Metrics
+from turngym.server.model import next_turn
 from turngym.server.openings import Openings, find_task
 from turngym.server.sessions import Sessions
 from turngym.server.settings import Settings
@@ -133,6 +135,7 @@ class Routes:
             "schema",
             "docs",
             "openapi.json",
+            "ui",
         )
         links = {path.removesuffix(".json"): path for path in paths}
         return json_reply(
@@ -224,6 +227,16 @@ class Routes:
             detail = "this server was started without experts (TURNGYM_EXPERTS=1)"
             raise ProblemError("not_supported", detail, session_id=session_id)
         return json_reply({"action": await self._ready().steps.ask(session_id, "expert")})
+
+    async def model(self, call: Call) -> Reply:
+        session_id = _session_id(call)
+        if self._settings.model is None:
+            detail = "this server was started without a language model (TURNGYM_MODEL, TURNGYM_MODEL_URL)"
+            raise ProblemError("not_supported", detail, session_id=session_id)
+        standing = await self._ready().sessions.transcript(session_id)
+        transcript = Transcript.model_validate_json(standing)
+        stop = self._service.spec.grammar.stop
+        return json_reply(ModelAction(action=await next_turn(transcript, self._settings, stop)))
 
     async def fork(self, call: Call) -> Reply:
         body = await call.body()
@@ -325,6 +338,8 @@ class Routes:
                      (*failed, *over, "not_supported", "storage_failure")),
             RouteDoc("GET", "/sessions/{session_id}/expert", self.expert, "What the expert would do; for people and probes",
                      {200: ExpertAction}, (*failed, *over, "not_supported", "storage_failure")),
+            RouteDoc("POST", "/sessions/{session_id}/model", self.model, "What the server's language model would write next",
+                     {200: ModelAction}, (*failed, "session_finished", "not_supported", "model_failure")),
             RouteDoc("POST", "/sessions/{session_id}/fork", self.fork, "A new session in the state after a turn", result,
                      (*made, *failed, *over, "turn_conflict"), ForkRequest, body_optional=True),
             RouteDoc("POST", "/batch/sessions", self.batch_create, "Up to 256 episodes", {200: BatchResult},

@@ -50,6 +50,15 @@ class Settings(BaseSettings):
     journal_keep_s: float = Field(default=86400, ge=0, description="how long an ended session is kept")
     journal_max_mb: int = Field(default=2048, ge=1, description="size at which the oldest ended sessions go")
     experts: bool = Field(default=False, description="serve the expert's next action; never for training")
+    model: str | None = Field(
+        default=None, min_length=1, description="language model that may play in the playground"
+    )
+    model_url: str | None = Field(
+        default=None, min_length=1, description="its OpenAI-compatible endpoint, with /v1"
+    )
+    model_key: SecretStr | None = Field(
+        default=None, description="the endpoint's key; never leaves the server"
+    )
     token: SecretStr | None = Field(default=None, description="bearer token that every call must carry")
     log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
     log_format: Literal["text", "json"] = "text"
@@ -131,5 +140,5 @@ def load_settings(service_defaults: Mapping[str, Any] | None = None, **overrides
 
 def _line(item: dict[str, Any]) -> str:
     name = ".".join(str(part) for part in item["loc"])
-    value = "…" if name == "token" else repr(item["input"])
+    value = "…" if name in ("token", "model_key") else repr(item["input"])
     return f"wrong setting {PREFIX}{name.upper()}={value}: {item['msg']}"

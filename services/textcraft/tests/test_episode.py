@@ -64,6 +64,21 @@ def test_an_episode_by_hand(open_goal: Opener) -> None:
     )
 
 
+def test_the_data_of_every_answer_is_what_is_held(open_goal: Opener) -> None:
+    env = open_goal("stick", depth=2)
+    assert env.opening_data() == {"inventory": {}}
+    assert env.step("get 2 oak log").data == {"inventory": {"oak log": 2}}
+    held = env.step("craft 4 oak planks using 1 oak log").data
+    assert held == {"inventory": {"oak log": 1, "oak planks": 4}}
+    assert env.step("craft nonsense").data == held and env.unreadable("what?").data == held
+    assert env.step("craft 4 stick using 2 oak planks").data == {
+        "inventory": {"oak log": 1, "oak planks": 2, "stick": 4}
+    }
+    other = open_goal("stick", depth=2, rename=True, seed=3)
+    got = other.step(other.expert())
+    assert got.data is not None and next(iter(got.data["inventory"])) in got.text
+
+
 @pytest.mark.parametrize(
     ("action", "answer"),
     [

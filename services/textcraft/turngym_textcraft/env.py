@@ -13,7 +13,7 @@ costs a turn and is answered with the reason.
 import re
 from collections.abc import Mapping
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -107,6 +107,15 @@ class TextCraft(Environment):
         text = f"{INSTRUCTION}\n\n{task}" if self.options.instructions == "full" else task
         return [Message(role="user", content=text)]
 
+    def opening_data(self) -> dict[str, Any]:
+        """See :meth:`data`."""
+        return self.data()
+
+    def data(self) -> dict[str, Any]:
+        """``inventory``: the number of pieces of each item held, by the name that the agent sees; sorted."""
+        held = ((self.name(item), count) for item, count in self.inventory.items() if count)
+        return {"inventory": dict(sorted(held))}
+
     def step(self, action: str) -> Outcome:
         """Do one command. What can't be done is said and changes nothing."""
         if self.done:
@@ -114,12 +123,16 @@ class TextCraft(Environment):
         before = self.score
         text = " ".join(action.split()).rstrip(".")
         if text.lower() == "inventory":
-            return Outcome(self._inventory(), score=before)
+            return Outcome(self._inventory(), score=before, data=self.data())
         if match := _GET.fullmatch(text):
             return self._get(int(match[1]), match[2].lower())
         if match := _CRAFT.fullmatch(text):
             return self._craft(int(match[1]), match[2].lower(), match[3].lower())
         return self._refuse(f"Unknown action: {_short(text)}. Use get, craft or inventory")
+
+    def unreadable(self, reason: str) -> Outcome:
+        """A turn without a single action changes nothing either."""
+        return self._refuse(reason)
 
     def actions(self) -> list[str]:
         """Every action that would work now, with 1 and the needed number of pieces for a fetch; sorted."""
@@ -193,7 +206,7 @@ class TextCraft(Environment):
             return self._refuse(f"Could not get {shown}: {why}")
         concrete = self.tree.choice.get(item, members(item)[0]) if item in FAMILIES else item
         self.inventory[concrete] = self.inventory.get(concrete, 0) + count
-        return Outcome(f"Got {count} {self.name(concrete)}", score=self.score)
+        return Outcome(f"Got {count} {self.name(concrete)}", score=self.score, data=self.data())
 
     def _craft(self, count: int, shown: str, using: str) -> Outcome:
         item = self._resolve(shown)
@@ -212,7 +225,9 @@ class TextCraft(Environment):
         self.made[recipe.item] = self.made.get(recipe.item, 0) + 1
         self.done = recipe.item == self.tree.goal
         stop = StopReason.SUCCESS if self.done else None
-        return Outcome(f"Crafted {count} {shown}", reward=self.score - before, score=self.score, stop=stop)
+        reward = self.score - before
+        said = f"Crafted {count} {shown}"
+        return Outcome(said, reward=reward, score=self.score, stop=stop, data=self.data())
 
     def _needs(self, recipe: Recipe, using: str) -> dict[str, int] | None:
         """What the agent wants to use, if it fits the recipe: each part is an ingredient or one of its family, no part is
@@ -255,7 +270,7 @@ class TextCraft(Environment):
         return f"Inventory: {held or 'empty'}"
 
     def _refuse(self, reason: str) -> Outcome:
-        return Outcome(reason, score=self.score, invalid=True)
+        return Outcome(reason, score=self.score, invalid=True, data=self.data())
 
 
 _BOOK = frozenset(items()) | frozenset(FAMILIES) | frozenset(recipes())

@@ -1,0 +1,64 @@
+"""The viewer's settings: environment variables ``TURNGYM_…``, read when it starts."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PREFIX = "TURNGYM_"
+PORTS = {"webarena": 8001, "search": 8002, "textcraft": 8003, "babyai": 8004, "sciworld": 8005}
+
+
+class SettingsError(ValueError):
+    """A setting has a wrong value. The message is one line that names it."""
+
+
+class Settings(BaseSettings):
+    """Everything about the viewer that its owner may want to change. Times are in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    runs: Path = Field(default=Path("runs"), description="the folder that holds the runs, or one run")
+    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on")
+    port: int = Field(default=8010, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    token: SecretStr | None = Field(default=None, description="bearer token that every call must carry")
+    index_dir: Path | None = Field(
+        default=None, description="where indexes lie; by default each lies in its run's folder"
+    )
+    poll_s: float = Field(default=2.0, gt=0, le=3600, description="how often a run that grows is read again")
+    playgrounds: Annotated[dict[str, str], NoDecode] = Field(
+        default_factory=dict,
+        description="where services are, for links: textcraft=http://host:8003,babyai=…; default: this host, usual ports",
+    )
+
+    @field_validator("playgrounds", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+        for name, sign, address in pairs:
+            if not sign or not address.strip().startswith(("http://", "https://")):
+                raise ValueError(f"{name.strip()!r} needs an address, as in textcraft=http://localhost:8003")
+        return {name.strip(): address.strip().rstrip("/") for name, _, address in pairs}
+
+    @field_validator("runs")
+    @classmethod
+    def _folder(cls, value: Path) -> Path:
+        if not value.is_dir():
+            raise ValueError(
+                f"there is no folder {value}; make train writes runs to runs/, or set TURNGYM_RUNS"
+            )
+        return value.resolve()
+
+
+def load_settings(**given: object) -> Settings:
+    """The settings in force; ``given`` values that are not None win. Raises SettingsError with one line."""
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = [
+            f"wrong setting {PREFIX}{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()
+        ]
+        raise SettingsError("; ".join(lines)) from None
