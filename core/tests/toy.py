@@ -2,7 +2,7 @@
 
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
 ``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``bad score``,
-``bad data``. Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first
+``bad data``, ``mumble`` (unreadable to the environment alone). Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first
 argument holds the fields of :class:`Toy`.
 """
 
@@ -129,6 +129,8 @@ class ToyEnvironment(Environment):
             os.kill(os.getpid(), signal.SIGKILL)
         if action == "lose":
             raise BackendDied("the toy's backend is gone")
+        if action == "mumble":
+            return Outcome("What?", score=self.score, invalid=True, unreadable=True)
         if action == "bad score":
             return Outcome("?", score=7.0)
         if action == "bad data":
