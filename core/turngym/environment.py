@@ -164,7 +164,10 @@ class TaskSet(ABC):
 
 
 class Service(ABC):
-    """What ``turngym serve NAME`` serves. Found by the entry point group ``turngym.services``; made once a process."""
+    """What ``turngym serve NAME`` serves. Found by the entry point group ``turngym.services``; made once a process.
+
+    In mode ASYNC, :meth:`load` and :meth:`close` may be coroutines too; they run in the event loop of the episodes.
+    """
 
     Options: ClassVar[type[Options]] = Options
     defaults: ClassVar[

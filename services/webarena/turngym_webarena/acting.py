@@ -64,7 +64,7 @@ class Hands:
             await self._act(action, elements)
         except Gone:
             raise Refused(f"[{action.element}] is no longer on the page") from None
-        except PlaywrightError as error:
+        except PlaywrightError:
             # an input that closes its own tab, or sends it elsewhere, has done what it was meant to
             if before in self._tabs.tabs and not before.navigating:
                 raise
@@ -157,7 +157,9 @@ class Hands:
         if text:
             # at once, but for one real key stroke: pages that listen to the keyboard hear that something was typed
             await tab.page.keyboard.insert_text(text[:-1])
-            await tab.page.keyboard.type(text[-1]) if text[-1] != "\n" else await tab.page.keyboard.press("Enter")
+            await tab.page.keyboard.type(text[-1]) if text[-1] != "\n" else await tab.page.keyboard.press(
+                "Enter"
+            )
         return bool(focused == "area")
 
     async def _set_value(self, tab: Tab, backend: int, found: Found, name: str, value: str) -> None:
@@ -181,7 +183,9 @@ class Hands:
         found = await look(tab.cdp, backend)
         name = f"[{number}]"
         if found.kind not in ("select", "option"):
-            raise Refused(f"{name} is not a list of choices; where it opens a menu, click it and then the entry")
+            raise Refused(
+                f"{name} is not a list of choices; where it opens a menu, click it and then the entry"
+            )
         await self._choose(tab, backend, wanted, name)
 
     async def _choose(self, tab: Tab, backend: int, wanted: str | None, name: str) -> None:
@@ -272,11 +276,14 @@ class Hands:
         if tab.page.url.startswith(ERROR_PAGE):
             await tab.page.goto(BLANK)
 
+
 def _element(action: Action, elements: Mapping[int, Element]) -> tuple[int, str]:
     """The element's backend node and how to speak of it. Raises Refused."""
     element = elements.get(action.element)
     if element is None:
-        raise Refused(f"there is no element [{action.element}] in what is shown; its ids are those in brackets")
+        raise Refused(
+            f"there is no element [{action.element}] in what is shown; its ids are those in brackets"
+        )
     name = f"[{action.element}] {element.role} {element.name[:60]!r}"
     if element.backend is None:
         raise Refused(f"{name} can't be acted on")

@@ -64,9 +64,7 @@ GRAMMAR = ActionGrammar(
         ),
         Command(template="press [keys]", description="press keys", example="press [Ctrl+a]"),
         Command(template="scroll [direction]", description="one screen up or down", example="scroll [down]"),
-        Command(
-            template="goto [url]", description="open an address", example="goto [http://market.test/]"
-        ),
+        Command(template="goto [url]", description="open an address", example="goto [http://market.test/]"),
         Command(template="new_tab", description="open an empty tab", example="new_tab"),
         Command(template="tab_focus [index]", description="go to a tab", example="tab_focus [0]"),
         Command(template="close_tab", description="close the current tab", example="close_tab"),

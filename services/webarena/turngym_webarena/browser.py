@@ -26,6 +26,7 @@ logger = logging.getLogger("turngym.webarena")
 
 LAUNCH_S = 60.0
 CLOSE_S = 10.0
+_WATCH_EVERY = 20  # sessions between two looks at the browser's memory
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 _FLAGS = (
     "--disable-gpu",
@@ -132,6 +133,8 @@ class Chromium:
         running.made += 1
         running.held += 1
         self._owners[context] = running
+        if running.made % _WATCH_EVERY == 0:
+            await self.watch()
         return context
 
     async def release(self, context: BrowserContext) -> None:
@@ -146,7 +149,7 @@ class Chromium:
             await _close(running)
 
     async def watch(self) -> None:
-        """Measure the browser's memory, and retire it where it is too large. For a periodic task."""
+        """Measure the browser's memory, and retire it where it is too large."""
         running = self._running
         if running is None or not running.browser.is_connected():
             return

@@ -86,13 +86,20 @@ CARET = """function() {
   return e.tagName === 'TEXTAREA' ? 'area' : 'text';
 }"""
 
-SELECT_ALL = "function() {" + _ELEMENT + """
+SELECT_ALL = (
+    "function() {"
+    + _ELEMENT
+    + """
   e.focus();
   if (e.isContentEditable) getSelection().selectAllChildren(e); else e.select();
 }"""
+)
 
 # A field that takes its value in one form; returns the value it then has, "" where it refused it.
-SET_VALUE = "function(value) {" + _ELEMENT + """
+SET_VALUE = (
+    "function(value) {"
+    + _ELEMENT
+    + """
   const before = e.value;
   const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
   e.focus();
@@ -102,9 +109,13 @@ SET_VALUE = "function(value) {" + _ELEMENT + """
   e.dispatchEvent(new Event('change', {bubbles: true}));
   return e.value;
 }"""
+)
 
-# Chooses an option by its text or value; with null, the option that the node itself is. Returns what was chosen, or the choices.
-CHOOSE = "function(wanted) {" + _ELEMENT + """
+# Chooses an option by its text or value; with null, the one that the node itself is. What was chosen, or the choices.
+CHOOSE = (
+    "function(wanted) {"
+    + _ELEMENT
+    + """
   const select = e.tagName === 'SELECT' ? e : e.closest('select');
   const list = [...select.options];
   const plain = text => text.replace(/\\s+/g, ' ').trim().toLowerCase();
@@ -121,16 +132,20 @@ CHOOSE = "function(wanted) {" + _ELEMENT + """
   }
   return {chosen: option.label};
 }"""
+)
 
-# One screen up or down: the page itself, or where that can't move, the largest part in view that can. Whether anything moved.
+# One screen up or down: the page, or where that can't move, the largest part in view that can. Whether anything moved.
 SCROLL = """direction => {
   const page = document.scrollingElement || document.documentElement;
   const able = e => direction > 0 ? e.scrollTop + e.clientHeight < e.scrollHeight - 1 : e.scrollTop > 0;
-  const seen = e => { const r = e.getBoundingClientRect(); return r.bottom > 0 && r.top < innerHeight ? r.width * r.height : 0; };
+  const seen = e => {
+    const r = e.getBoundingClientRect();
+    return r.bottom > 0 && r.top < innerHeight ? r.width * r.height : 0;
+  };
   let target = able(page) ? page : null;
   if (!target) {
     const parts = [...document.querySelectorAll('*')].filter(
-      e => e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY) && able(e) && seen(e) > 0);
+      e => e.scrollHeight > e.clientHeight + 1 && able(e) && seen(e) > 0 && /auto|scroll/.test(getComputedStyle(e).overflowY));
     target = parts.sort((a, b) => seen(b) - seen(a))[0] || null;
   }
   if (!target) return false;

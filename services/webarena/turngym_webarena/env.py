@@ -89,7 +89,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What all episodes of a process share. ``sites`` maps placeholders to base addresses, ``header`` names a session to them."""
+    """What all episodes of a process share. ``sites`` maps placeholders to base addresses; ``header`` names a session."""
 
     chromium: Chromium
     worlds: Worlds
@@ -161,7 +161,7 @@ class WebArena(Environment):
         try:
             parsed = parse_action(action)
         except ActionError as error:
-            return self.unreadable(str(error))
+            return self.unreadable(f"Unreadable: {error}")
         if parsed.verb is Verb.STOP:
             return await self._stop(parsed.text)
         before, notes, refused = self.page.text, [], False

@@ -3,8 +3,8 @@
 ::
 
     [1] RootWebArea 'One Stop Shop' focused: True
-    	[2] link 'My Account'
-    	[3] searchbox 'Search' required: False
+        [2] link 'My Account'
+        [3] searchbox 'Search' required: False
 
 The rules are WebArena's (Zhou et al. 2023, ``browser_env/processors.py``), with what a newer Chromium needs. They differ in
 four places, all on purpose: ids are numbered in the order of the lines, because Chromium's own differ from process to process
@@ -25,7 +25,18 @@ _DROPPED_PROPERTIES = frozenset(
     ("focusable", "editable", "readonly", "level", "settable", "multiline", "invalid", "url")
 )
 _DROPPED_IF_NAMELESS = frozenset(
-    ("generic", "img", "list", "strong", "paragraph", "banner", "navigation", "Section", "LabelText", "Legend")
+    (
+        "generic",
+        "img",
+        "list",
+        "strong",
+        "paragraph",
+        "banner",
+        "navigation",
+        "Section",
+        "LabelText",
+        "Legend",
+    )
 )
 _SKIPPED = frozenset(("InlineTextBox", "MenuListPopup"))
 _FIELDS = frozenset(("textbox", "searchbox", "spinbutton", "combobox", "TextField"))
@@ -134,7 +145,9 @@ def _walk(
     """Shown nodes in document order: node, depth, whether it is in a field, box. Children of a dropped node take its place."""
     by_id = {node["nodeId"]: node for node in nodes}
     # no recursion: a page may nest deeper than Python's stack
-    stack: list[tuple[Mapping[str, Any], int, bool, Box | None]] = [(nodes[0], 0, False, None)] if nodes else []
+    stack: list[tuple[Mapping[str, Any], int, bool, Box | None]] = (
+        [(nodes[0], 0, False, None)] if nodes else []
+    )
     while stack:
         node, depth, in_field, outer = stack.pop()
         box = outer

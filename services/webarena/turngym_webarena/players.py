@@ -6,7 +6,18 @@ from random import Random
 from turngym_webarena.observation import Element
 
 _CLICKED = frozenset(
-    ("link", "button", "checkbox", "radio", "menuitem", "tab", "option", "switch", "treeitem", "DisclosureTriangle")
+    (
+        "link",
+        "button",
+        "checkbox",
+        "radio",
+        "menuitem",
+        "tab",
+        "option",
+        "switch",
+        "treeitem",
+        "DisclosureTriangle",
+    )
 )
 _WRITTEN = frozenset(("textbox", "searchbox", "spinbutton"))
 _POINTED = frozenset(("heading", "StaticText", "img", "cell", "listitem"))

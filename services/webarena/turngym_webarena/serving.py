@@ -22,7 +22,9 @@ class SiteServer:
         """``port`` 0 takes a free one."""
         self._wanted = port
         self._server = uvicorn.Server(
-            uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_keep_alive=60)
+            uvicorn.Config(
+                app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_keep_alive=60
+            )
         )
         self._listener: socket.socket | None = None
         self._thread: threading.Thread | None = None

@@ -27,7 +27,9 @@ class WebArenaSettings(BaseSettings):
     )
     judge_model: str = Field(default="gpt-4o-mini", description="the judge's model")
     judge_key: SecretStr | None = Field(default=None, description="the judge's key")
-    sites_port: int = Field(default=0, ge=0, le=65535, description="port of the embedded sites; 0: a free one")
+    sites_port: int = Field(
+        default=0, ge=0, le=65535, description="port of the embedded sites; 0: a free one"
+    )
     settle_s: float = Field(default=10, gt=0, le=300, description="longest wait for a page to come to rest")
     active_pages: int = Field(
         default=2 * (os.cpu_count() or 1), ge=1, description="pages that act or are read at a time"

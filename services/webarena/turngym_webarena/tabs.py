@@ -25,8 +25,21 @@ Result = TypeVar("Result")
 CALL_S = 25.0  # what a call to the browser may take; a renderer that hangs answers never
 POLL_S = 0.05
 _LASTING = frozenset(("eventsource", "websocket", "media", "ping", "texttrack", "manifest"))
-_GONE = ("has been closed", "Target closed", "Target crashed", "Connection closed", "Browser closed", "Page crashed")
-_NAVIGATED = ("context was destroyed", "Cannot find context", "Execution context", "frame was detached", "navigat")
+_GONE = (
+    "has been closed",
+    "Target closed",
+    "Target crashed",
+    "Connection closed",
+    "Browser closed",
+    "Page crashed",
+)
+_NAVIGATED = (
+    "context was destroyed",
+    "Cannot find context",
+    "Execution context",
+    "frame was detached",
+    "navigat",
+)
 _STATE = "new Promise(done => setTimeout(() => done([document.readyState, document.title]), 0))"
 
 
@@ -88,7 +101,11 @@ class Tabs:
     """The tabs of one session. Made by :meth:`open`, closed once."""
 
     def __init__(
-        self, chromium: Chromium, context: BrowserContext, settle_s: float, dialogs: Literal["accept", "dismiss"]
+        self,
+        chromium: Chromium,
+        context: BrowserContext,
+        settle_s: float,
+        dialogs: Literal["accept", "dismiss"],
     ) -> None:
         self.context = context
         self.tabs: list[Tab] = []
@@ -141,7 +158,9 @@ class Tabs:
         task = asyncio.ensure_future(work)
         dead = asyncio.ensure_future(self._dead.wait())
         try:
-            await asyncio.wait({task, dead}, timeout=CALL_S + self._settle_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {task, dead}, timeout=CALL_S + self._settle_s, return_when=asyncio.FIRST_COMPLETED
+            )
             if task.done():
                 return task.result()
             raise BackendDied("a page crashed" if self._dead.is_set() else "the browser does not answer")
@@ -304,7 +323,9 @@ class Tabs:
     async def picture(self) -> bytes:
         """The current page's viewport as a PNG."""
         return await self.tab.page.screenshot(
-            type="png", clip={"x": 0, "y": 0, "width": VIEWPORT[0], "height": VIEWPORT[1]}, animations="disabled"
+            type="png",
+            clip={"x": 0, "y": 0, "width": VIEWPORT[0], "height": VIEWPORT[1]},
+            animations="disabled",
         )
 
 

@@ -22,8 +22,9 @@ DUMP_VALUES = 4  # amounts that an answer may name beside twice those of its ref
 FUZZY_SHARE = 0.8  # share of a fuzzy reference's words that the answer must hold
 _NOT_APPLICABLE = re.compile(r"(?:n\s*/\s*a|not applicable|n\.a)\b")
 _PUBLISHED_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|\w+|[^\w\s]")
-_COMMON = frozenset(
-    "a an the is are was were be to of in on at for and or it its this that there you i my your with by as from".split()
+_COMMON = frozenset(  # words of a fuzzy reference that say nothing by themselves
+    """a an the is are was were be to of in on at for and or it its this that there you i my your with by as
+    from""".split()  # noqa: SIM905
 )
 
 
@@ -49,7 +50,9 @@ def amounts_to(reference: str, answer: str) -> bool:
         return True
     have_words, have_values = set(tokens(answer)), values(answer)
     for part in reference.split(OR):
-        words = {word for word in tokens(part) if word not in _COMMON and not re.fullmatch(r"[\d.,:/-]+", word)}
+        words = {
+            word for word in tokens(part) if word not in _COMMON and not re.fullmatch(r"[\d.,:/-]+", word)
+        }
         held = len(words & have_words) / len(words) if words else 1.0
         if held >= FUZZY_SHARE and all(value in have_values for value in values(part)):
             return bool(words or values(part))
@@ -74,7 +77,9 @@ def content_matches(required: Required, content: str, profile: Profile) -> bool:
     """Whether a part of a page is, or holds, what is required."""
     if profile == "webarena":
         is_exact = required.exact is None or _clean(required.exact) == _clean(content)
-        return is_exact and all(any(_clean(p) in _clean(content) for p in parts) for parts in required.include)
+        return is_exact and all(
+            any(_clean(p) in _clean(content) for p in parts) for parts in required.include
+        )
     if required.exact is not None and not any(same(part, content) for part in required.exact.split(OR)):
         return False
     if any(_stands_in(part, content) for part in required.exclude):

@@ -185,7 +185,9 @@ def _required(contents: Any) -> Required:
     if exact is not None and not isinstance(exact, str):
         raise CheckError(f"exact_match is a string, not {exact!r}")
     return Required(
-        exact, _alternatives(contents.get("must_include", ())), tuple(_strings(contents.get("must_exclude", ())))
+        exact,
+        _alternatives(contents.get("must_include", ())),
+        tuple(_strings(contents.get("must_exclude", ()))),
     )
 
 

@@ -49,7 +49,9 @@ class Judge:
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             async with httpx.AsyncClient(timeout=_ASK_S) as client:
-                answered = await client.post(f"{self.url.rstrip('/')}/chat/completions", json=body, headers=headers)
+                answered = await client.post(
+                    f"{self.url.rstrip('/')}/chat/completions", json=body, headers=headers
+                )
                 answered.raise_for_status()
                 said = str(answered.json()["choices"][0]["message"]["content"])
         except (httpx.HTTPError, KeyError, IndexError, TypeError, ValueError) as error:

@@ -16,7 +16,7 @@ from turngym_webarena.tabs import Tab, Tabs
 _GOTO_MS = 20_000
 _WHOLE = "() => [document.body ? document.body.innerText : '', document.documentElement.outerHTML]"
 _LATEST_ORDER = """() => {
-  const link = document.querySelector('#my-orders-table tbody tr a.view, .table-order-items tbody tr a.view, table.history tbody tr a.view');
+  const link = document.querySelector('#my-orders-table tbody tr a.view, .table-order-items tbody tr a.view');
   return link ? link.href : '';
 }"""
 _PRODUCT = """() => {
@@ -77,7 +77,9 @@ class Reader:
     async def _review(self, sku: str, what: str) -> str:
         """The latest review of the product with that number: its author, rating (1 to 5) or text."""
         base = self._sites["__SHOPPING__"]
-        found = await (await self.open(f"{base}/catalogsearch/result/?q={quote_plus(sku)}")).page.evaluate(_PRODUCT)
+        found = await (await self.open(f"{base}/catalogsearch/result/?q={quote_plus(sku)}")).page.evaluate(
+            _PRODUCT
+        )
         if not found:
             return ""
         return str(await (await self.open(found)).page.evaluate(_REVIEW, what))
@@ -94,7 +96,9 @@ async def read(tab: Tab, locator: str) -> str:
     try:
         found: Any = await tab.page.evaluate(f"() => {locator}")
     except PlaywrightError as error:
-        if any(kind in error.message for kind in ("TypeError", "ReferenceError", "SyntaxError", "DOMException")):
+        if any(
+            kind in error.message for kind in ("TypeError", "ReferenceError", "SyntaxError", "DOMException")
+        ):
             return ""
         raise
     return "" if found is None else _as_text(found)

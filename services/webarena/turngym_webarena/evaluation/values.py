@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _DATES = (
     (re.compile(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:t[\d:.]+z?)?\b"), (1, 2, 3)),
-    (re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b"), (3, 1, 2)),  # as the sites, which are American, write it
+    (
+        re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b"),
+        (3, 1, 2),
+    ),  # as the sites, which are American, write it
     (re.compile(rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b"), (3, 1, 2)),
     (re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(\d{{4}})\b"), (3, 2, 1)),
 )
@@ -33,12 +36,26 @@ _MEASURE = re.compile(
     rf"(?<![\w.])({_NUMBER})\s*({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?![a-z])"
 )
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,3}):(\d{2}):(\d{2})(?![\d:])")
-_AMOUNT = re.compile(rf"(?<![\w.])(?:us\$|[$€£¥]|usd\s*|eur\s*)?\s?({_NUMBER})(?:\s?(?:%|usd|eur|dollars?|euros?))?(?![\w]|\.\d)")
+_AMOUNT = re.compile(
+    rf"(?<![\w.])(?:us\$|[$€£¥]|usd\s*|eur\s*)?\s?({_NUMBER})(?:\s?(?:%|usd|eur|dollars?|euros?))?(?![\w]|\.\d)"
+)
 _SIGNED = re.compile(r"-\s*(?=[$€£¥])")
-_WORDS = {
-    word: str(number)
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-}
+_COUNTED = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+_WORDS = {word: str(number) for number, word in enumerate(_COUNTED)}
 _TOKEN = re.compile(r"\w+(?:[.,'’:/-]\w+)*")
 
 
@@ -78,7 +95,9 @@ def values(text: str) -> list[Value]:
     rest = _CLOCK.sub(lambda match: _take(found, _clocked(match), match[0]), rest)
     found += _measures(rest)
     rest = _MEASURE.sub(" ", rest)
-    found += [Value("amount", size) for match in _AMOUNT.finditer(rest) if (size := _size(match[1])) is not None]
+    found += [
+        Value("amount", size) for match in _AMOUNT.finditer(rest) if (size := _size(match[1])) is not None
+    ]
     return found
 
 
@@ -146,7 +165,9 @@ def _measures(text: str) -> Iterator[Value]:
         number, unit = _size(match[1]), _UNITS[match[2]]
         if number is None:
             continue
-        follows = end >= 0 and unit[0] == kind and re.fullmatch(r"[\s,]*(?:and\s+)?", text[end : match.start()])
+        follows = (
+            end >= 0 and unit[0] == kind and re.fullmatch(r"[\s,]*(?:and\s+)?", text[end : match.start()])
+        )
         if not follows and kind:
             yield Value(kind, total)
             total = Decimal(0)

@@ -96,14 +96,16 @@ async def _pages_hold(
     return True
 
 
-async def _content(
-    check: PageCheck, reader: Reader, own: Tab, last: Tab, sites: Mapping[str, str]
-) -> str:
+async def _content(check: PageCheck, reader: Reader, own: Tab, last: Tab, sites: Mapping[str, str]) -> str:
     """What the check's part of its page says."""
     if check.url == LAST:
         tab = last
     else:
-        url = await reader.call(check.url, own) if isinstance(check.url, HelperCall) else placed(check.url, sites)
+        url = (
+            await reader.call(check.url, own)
+            if isinstance(check.url, HelperCall)
+            else placed(check.url, sites)
+        )
         if not url:
             return ""
         tab = await reader.open(url)

@@ -64,10 +64,11 @@ MENU = """
 <h1>Menu</h1>
 """
 
-SCROLL = """
-<style>body { margin: 0; height: 100vh; overflow: hidden } #inner { height: 400px; overflow: auto }</style>
-<h1>Nested</h1><div id="inner">%s</div>
-""" % "".join(f'<p style="height:100px">paragraph {number}</p>' for number in range(40))
+PARAGRAPHS = "".join(f'<p style="height:100px">paragraph {number}</p>' for number in range(40))
+SCROLL = f"""
+<style>body {{ margin: 0; height: 100vh; overflow: hidden }} #inner {{ height: 400px; overflow: auto }}</style>
+<h1>Nested</h1><div id="inner">{PARAGRAPHS}</div>
+"""
 
 TALL = "<h1>Tall</h1>" + "".join(f'<p style="height:200px">block {number}</p>' for number in range(30))
 
@@ -80,23 +81,23 @@ POPUPS = """
 
 LATE = """
 <h1>Late</h1><p id="what">waiting</p>
-<button onclick="fetch('/slow-text').then(r => r.text()).then(t => { document.getElementById('what').textContent = t; })">Fetch</button>
+<button onclick="fetch('/slow-text').then(r => r.text()).then(t => { what.textContent = t; })">Fetch</button>
 <button onclick="setTimeout(() => location.href = '/echo?later=1', 0)">Go later</button>
 <button onclick="history.pushState({}, '', '/late?pushed=1'); document.title = 'pushed'">Push</button>
 <a href="/slow">A slow page</a> <a href="#part">A part</a> <a href="/nothing">No content</a>
 <a href="/redirect">Redirected</a><p id="part">the part</p>
 """
 
-HIDDEN = """
+ODD = f"""
 <h1>Odd elements</h1>
 <label><input type="checkbox" style="opacity:0;position:absolute;width:0;height:0" onclick="say('toggled')">Styled</label>
 <a href="/echo?wrapped=1" style="display:inline-block;width:60px">a link that goes over several lines of text</a>
-<p>%s<a href="/echo?inline=1">an inline link that is broken over two lines because it is rather long</a></p>
+<p>{"word " * 28}<a href="/echo?inline=1">an inline link that is broken over two lines because it is rather long</a></p>
 <button disabled>Disabled</button><button style="position:absolute;top:3000px" onclick="say('far')">Far below</button>
 <button onclick="this.remove(); say('removed')">Remove me</button>
 <p id="said">nothing yet</p>
-<script>function say(what) { document.getElementById('said').textContent = what; }</script>
-""" % ("word " * 28)
+<script>function say(what) {{ document.getElementById('said').textContent = what; }}</script>
+"""
 
 
 def html(body: str, title: str = "") -> HTMLResponse:
@@ -106,17 +107,21 @@ def html(body: str, title: str = "") -> HTMLResponse:
 
 def huge(count: int) -> str:
     """A page of about three nodes a row."""
-    return "<h1>Huge</h1><ul>%s</ul>" % "".join(
-        f'<li style="height:20px"><a href="/echo?row={number}">row {number}</a> of many</li>' for number in range(count)
-    )
+    rows = (f'<a href="/echo?row={number}">row {number}</a> of many' for number in range(count))
+    items = "".join(f'<li style="height:20px">{row}</li>' for row in rows)
+    return f"<h1>Huge</h1><ul>{items}</ul>"
 
 
 async def echo(request: Request) -> Response:
     """What was sent, as the text of a page."""
-    form = {name: value if isinstance(value, str) else "a file" for name, value in (await request.form()).items()}
+    form = {
+        name: value if isinstance(value, str) else "a file" for name, value in (await request.form()).items()
+    }
     said = json.dumps({**dict(request.query_params), **form}, ensure_ascii=False, sort_keys=True)
     escaped = said.replace("&", "&amp;").replace("<", "&lt;")
-    return html(f"<h1>Echo</h1><pre>{escaped}</pre><p>session {request.headers.get('X-Session', 'none')}</p>", "Echo")
+    return html(
+        f"<h1>Echo</h1><pre>{escaped}</pre><p>session {request.headers.get('X-Session', 'none')}</p>", "Echo"
+    )
 
 
 async def slow(request: Request) -> Response:
@@ -141,7 +146,7 @@ def create_app() -> Starlette:
     fixed = {
         "/": (INDEX, "Hard pages"), "/form": (FORM, "Form"), "/dialogs": (DIALOGS, "Dialogs"), "/menu": (MENU, "Menu"),
         "/scroll": (SCROLL, "Nested"), "/tall": (TALL, "Tall"), "/popups": (POPUPS, "Popups"), "/late": (LATE, "Late"),
-        "/odd": (HIDDEN, "Odd"), "/popup-target": ("<h1>Popped up</h1><a href='/'>Home</a>", "Popup"),
+        "/odd": (ODD, "Odd"), "/popup-target": ("<h1>Popped up</h1><a href='/'>Home</a>", "Popup"),
     }  # fmt: skip
 
     def page(path: str) -> Route:
