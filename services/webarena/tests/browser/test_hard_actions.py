@@ -13,7 +13,7 @@ Opener = Callable[..., Awaitable[Any]]
 
 TEXTS = [
     "plain",
-    "it's \"quoted\" `so`",
+    'it\'s "quoted" `so`',
     "emoji 😀 and 漢字 and é",
     "<b>&amp; {{ 7*7 }} %s \\n",
     "'; DROP TABLE users; --",
