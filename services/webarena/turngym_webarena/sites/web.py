@@ -122,12 +122,12 @@ class Visit:
         """Say something on the next page."""
         self.session.notices.append((kind, message))
 
-    def page(self, template: str, status: int = 200, **content: Any) -> Response:
+    def page(self, template: str, http_status: int = 200, **content: Any) -> Response:
         """A page. It shows the notices that wait, once."""
         notices = list(self.session.notices)
         self.session.notices.clear()
         text = _templates().get_template(template).render(visit=self, notices=notices, **content)
-        return HTMLResponse(text, status, headers=_SECURITY)
+        return HTMLResponse(text, http_status, headers=_SECURITY)
 
     def go(self, address: str, message: str | None = None, kind: str = SUCCESS) -> Response:
         """Send the visitor to another page, with something to say there."""
@@ -213,8 +213,9 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        money=money, plain_money=plain_money, short_date=short_date, long_date=long_date, full_time=full_time
-    )
+        money=money, plain_money=plain_money, short_date=short_date, long_date=long_date, full_time=full_time,
+        zip_self=lambda names: [(name, name) for name in names],
+    )  # fmt: skip
     return environment
 
 
