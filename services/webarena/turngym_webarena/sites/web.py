@@ -5,7 +5,6 @@ transaction and answer with a redirect, so that going back or reloading never ac
 as parameters and HTML through Jinja's escaping, and in no other way.
 """
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -54,8 +53,6 @@ class _Asked:
     query: tuple[tuple[str, str], ...]
     form: tuple[tuple[str, str], ...]
     ids: Mapping[str, Any]
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class Visit:
@@ -69,8 +66,6 @@ class Visit:
         self.form = {name: value.replace("\r\n", "\n")[:MAX_TEXT] for name, value in asked.form}
         self.chosen = asked.form
         self.ids = asked.ids
-        self.headers = asked.headers
-        self.body = asked.body
 
     @cached_property
     def now(self) -> datetime:
@@ -221,9 +216,9 @@ def _templates() -> Environment:
 
 
 
-def get(path: str, page: Page, worlds: Worlds, method: str = "GET") -> Route:
+def get(path: str, page: Page, worlds: Worlds) -> Route:
     """A page that only looks."""
-    return Route(path, _endpoint(page, worlds, writes=False), methods=[method])
+    return Route(path, _endpoint(page, worlds, writes=False), methods=["GET"])
 
 
 def post(path: str, page: Page, worlds: Worlds) -> Route:
@@ -255,8 +250,6 @@ def _endpoint(page: Page, worlds: Worlds, *, writes: bool) -> Callable[[Request]
             tuple(parse_qsl(request.url.query, keep_blank_values=True)),
             tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)) if is_form else (),
             request.path_params,
-            request.headers,
-            body,
         )
         try:
             session = worlds.get(request.headers.get(HEADER))
@@ -279,8 +272,3 @@ def _answer(page: Page, session: Session, asked: _Asked, writes: bool) -> Respon
             with session.read() as db:
                 visit = Visit(session, db, asked)
                 return visit.page("admin/missing.html" if asked.path.startswith("/admin") else "shop/missing.html", 404)
-
-
-def as_json(content: object, status: int = 200) -> Response:
-    """A JSON answer of the interface that evaluators use."""
-    return Response(json.dumps(content), status, media_type="application/json")

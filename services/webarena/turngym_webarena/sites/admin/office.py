@@ -4,9 +4,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from turngym_webarena.sites.rest import ADMIN, PASSWORD
 from turngym_webarena.sites.web import Refused, Visit
 
+ADMIN, PASSWORD = "admin", "admin1234"  # a made-up shop has no secrets
 LOGIN = "/admin/auth/login/"
 HOME = "/admin/admin/dashboard/"
 MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
