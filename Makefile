@@ -13,6 +13,9 @@ TASKS := $(patsubst services/%/pyproject.toml,%,$(wildcard services/*/pyproject.
 # Settings of a service (TURNGYM_… in the environment), and what training, evaluating and collecting take.
 SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS \
   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
+# of webarena alone
+SETTINGS += CHROMIUM PROFILE JUDGE_URL JUDGE_MODEL JUDGE_KEY SITES_PORT SETTLE_S ACTIVE_PAGES RECYCLE_CONTEXTS \
+  RECYCLE_MB MAX_NODES
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
 TOOLS := TASK PYTHON PYTEST_ARGS SHELL
@@ -39,6 +42,8 @@ settings = $(foreach name,$(SETTINGS),$(if $(call given,$(name)),TURNGYM_$(name)
 define no_task
 $(if $(TASK),echo $(call quote,no task $(TASK); there are: $(TASKS)),echo 'say which task, as in TASK=$(firstword $(TASKS)); there are: $(TASKS)') >&2; exit 2
 endef
+# A browser for the task that needs one; it is there already on most machines.
+browser = @case $(call quote,$(comma)$(1)$(comma)) in (*,webarena,*) $(settings) $(SERVICES)/python scripts/browser.py;; esac
 check_task = @$(if $(and $(TASK),$(if $(filter-out $(TASKS),$(subst $(comma), ,$(TASK))),,known)),:,$(no_task))
 
 .PHONY: help
@@ -74,6 +79,10 @@ help:  ## this text
 #:   make collect TASK=textcraft                                POLICY=expert RATE=0.6 SPLIT=train N=1000 SEED=0
 #:   make collect TASK=textcraft POLICY=novice N=5000 OUT=novice.jsonl    OUT is runs/data/TASK-POLICY.jsonl by default
 #:
+#: Webarena has settings of its own: CHROMIUM (the browser's program), PROFILE=webarena (evaluators as published),
+#: JUDGE_URL JUDGE_MODEL JUDGE_KEY (a model judges free answers), SITES_PORT, SETTLE_S, ACTIVE_PAGES, RECYCLE_CONTEXTS,
+#: RECYCLE_MB, MAX_NODES.
+#:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
 .PHONY: services-env trainer-env
@@ -89,11 +98,13 @@ trainer-env: services-env
 serve:  ## one environment in the foreground: TASK=textcraft [PORT=8003 …]
 	$(check_task)
 	@$(MAKE) --no-print-directory -s services-env
+	$(call browser,$(TASK))
 	@$(settings) exec $(SERVICES)/turngym serve $(call quote,$(TASK))
 
 train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s trainer-env
+	$(call browser,$(TASK))
 	@TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
 	  $(call flag,DRY_RUN) $(call flag,SMOKE) $(if $(ARGS),-- $(ARGS))
 
@@ -102,24 +113,27 @@ EVAL_OPTIONS = --policy $(call quote,$(or $(POLICY),$(if $(MODEL),openai,expert)
 eval:  ## success of a policy on held-out tasks: TASK=textcraft [POLICY=expert …]
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s services-env
+	$(if $(ENV_ADDR),,$(call browser,$(TASK)))
 	@$(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_ADDR)),exec $(SERVICES)/python scripts/with_service.py \
 	  $(call quote,$(TASK)) $(SERVICES)/turngym eval URL) $(EVAL_OPTIONS)
 
 collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	$(check_task)
 	@$(MAKE) --no-print-directory -s services-env
+	$(call browser,$(TASK))
 	@mkdir -p runs/data
 	@exec $(SERVICES)/turngym collect $(call quote,$(TASK)) --policy $(call quote,$(or $(POLICY),expert)) \
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose bench
+.PHONY: lint test test-train test-compose bench prove soak
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
 	@$(SERVICES)/mypy core/turngym $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
 test: lint trainer-env  ## lint, the tests of core, services and trainer, and a whole training run in miniature
+	$(call browser,webarena)
 	@$(SERVICES)/pytest core services $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
@@ -130,8 +144,19 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 test-compose: services-env docker  ## build the images, start them with Docker Compose and test them there
 	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
 
-bench: services-env  ## CPU per step, beside a bare route in the same run
-	@$(SERVICES)/python bench/step.py $(ARGS)
+bench: services-env  ## speed beside a peer in the same run: CPU per step, or what TASK=webarena has [ARGS=--help]
+	$(call browser,$(TASK))
+	@$(SERVICES)/python $(or $(and $(TASK),$(wildcard bench/$(TASK).py)),bench/step.py) $(ARGS)
+
+prove: services-env  ## every task's proofs, a long run with progress: TASK=webarena [ARGS=--help]
+	$(check_task)
+	$(call browser,$(TASK))
+	@$(SERVICES)/python services/$(TASK)/prove.py $(ARGS)
+
+soak: services-env  ## hundreds of episodes in one process, and what they leave behind: TASK=webarena [ARGS=--help]
+	$(check_task)
+	$(call browser,$(TASK))
+	@$(SERVICES)/python services/$(TASK)/soak.py $(ARGS)
 
 .PHONY: up down docker
 docker:
