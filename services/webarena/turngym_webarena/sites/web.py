@@ -5,7 +5,6 @@ transaction and answer with a redirect, so that going back or reloading never ac
 as parameters and HTML through Jinja's escaping, and in no other way.
 """
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -54,8 +53,6 @@ class _Asked:
     query: tuple[tuple[str, str], ...]
     form: tuple[tuple[str, str], ...]
     ids: Mapping[str, Any]
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class Visit:
@@ -69,8 +66,6 @@ class Visit:
         self.form = {name: value.replace("\r\n", "\n")[:MAX_TEXT] for name, value in asked.form}
         self.chosen = asked.form
         self.ids = asked.ids
-        self.headers = asked.headers
-        self.body = asked.body
 
     @cached_property
     def now(self) -> datetime:
@@ -122,12 +117,12 @@ class Visit:
         """Say something on the next page."""
         self.session.notices.append((kind, message))
 
-    def page(self, template: str, status: int = 200, **content: Any) -> Response:
+    def page(self, template: str, http_status: int = 200, **content: Any) -> Response:
         """A page. It shows the notices that wait, once."""
         notices = list(self.session.notices)
         self.session.notices.clear()
         text = _templates().get_template(template).render(visit=self, notices=notices, **content)
-        return HTMLResponse(text, status, headers=_SECURITY)
+        return HTMLResponse(text, http_status, headers=_SECURITY)
 
     def go(self, address: str, message: str | None = None, kind: str = SUCCESS) -> Response:
         """Send the visitor to another page, with something to say there."""
@@ -213,16 +208,17 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        money=money, plain_money=plain_money, short_date=short_date, long_date=long_date, full_time=full_time
-    )
+        money=money, plain_money=plain_money, short_date=short_date, long_date=long_date, full_time=full_time,
+        zip_self=lambda names: [(name, name) for name in names],
+    )  # fmt: skip
     return environment
 
 
 
 
-def get(path: str, page: Page, worlds: Worlds, method: str = "GET") -> Route:
+def get(path: str, page: Page, worlds: Worlds) -> Route:
     """A page that only looks."""
-    return Route(path, _endpoint(page, worlds, writes=False), methods=[method])
+    return Route(path, _endpoint(page, worlds, writes=False), methods=["GET"])
 
 
 def post(path: str, page: Page, worlds: Worlds) -> Route:
@@ -254,8 +250,6 @@ def _endpoint(page: Page, worlds: Worlds, *, writes: bool) -> Callable[[Request]
             tuple(parse_qsl(request.url.query, keep_blank_values=True)),
             tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)) if is_form else (),
             request.path_params,
-            request.headers,
-            body,
         )
         try:
             session = worlds.get(request.headers.get(HEADER))
@@ -278,8 +272,3 @@ def _answer(page: Page, session: Session, asked: _Asked, writes: bool) -> Respon
             with session.read() as db:
                 visit = Visit(session, db, asked)
                 return visit.page("admin/missing.html" if asked.path.startswith("/admin") else "shop/missing.html", 404)
-
-
-def as_json(content: object, status: int = 200) -> Response:
-    """A JSON answer of the interface that evaluators use."""
-    return Response(json.dumps(content), status, media_type="application/json")

@@ -122,13 +122,12 @@ class Worlds:
 
     def get(self, session_id: str | None) -> Session:
         """The session of a request; without an id, the one for use by hand. Raises UnknownWorld."""
-        with self._lock:
-            found = self._sessions.get(session_id or BY_HAND)
-        if found is None:
-            if session_id:
-                raise UnknownWorld(f"no session {session_id} is open here")
-            return self.open(BY_HAND, WORLDS[0])
-        return found
+        found = self._sessions.get(session_id or BY_HAND)
+        if found is not None:
+            return found
+        if session_id:
+            raise UnknownWorld(f"no session {session_id} is open here")
+        return self.open(BY_HAND, WORLDS[0])
 
     def reset(self, session_id: str) -> None:
         """Back to the seed. Takes as long as removing a file."""

@@ -34,6 +34,7 @@ CREATE TABLE review (
   created_at TEXT NOT NULL
 );
 CREATE INDEX review_product ON review (product_id);
+CREATE INDEX review_customer ON review (customer_id);
 CREATE INDEX review_status ON review (status);
 
 CREATE TABLE sales_order (
