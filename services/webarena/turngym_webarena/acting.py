@@ -18,6 +18,7 @@ from turngym_webarena.elements import (
     CHOOSE,
     CLICK,
     FOCUS,
+    FOCUS_FIELD,
     SCROLL,
     SELECT_ALL,
     SET_VALUE,
@@ -143,7 +144,9 @@ class Hands:
 
     async def _write(self, tab: Tab, backend: int, found: Found, name: str, text: str) -> bool:
         """Write at the end of the field; whether it holds several lines."""
-        if found.x is None or found.y is None:
+        if found.kind == "other":
+            await call_on(tab.cdp, backend, FOCUS_FIELD)  # a click might be more than that
+        elif found.x is None or found.y is None:
             await call_on(tab.cdp, backend, FOCUS)
         else:
             await tab.page.mouse.click(found.x, found.y)

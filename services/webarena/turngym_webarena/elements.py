@@ -90,6 +90,17 @@ CARET = """function() {
   return e.tagName === 'TEXTAREA' ? 'area' : 'text';
 }"""
 
+# Gives the focus to the field that an element stands for: a label's, or the one within it.
+FOCUS_FIELD = (
+    "function() {"
+    + _ELEMENT
+    + """
+  const label = e.closest('label');
+  const field = (label && label.control) || e.querySelector('input, textarea, [contenteditable=true]') || e;
+  field.focus();
+}"""
+)
+
 SELECT_ALL = (
     "function() {"
     + _ELEMENT
@@ -146,7 +157,9 @@ SCROLL = """direction => {
     const r = e.getBoundingClientRect();
     return r.bottom > 0 && r.top < innerHeight ? r.width * r.height : 0;
   };
-  let target = able(page) ? page : null;
+  // what a page hides for good no wheel can move, though a script could
+  const hidden = [document.documentElement, document.body].some(e => e && getComputedStyle(e).overflowY === 'hidden');
+  let target = able(page) && !hidden ? page : null;
   if (!target) {
     const parts = [...document.querySelectorAll('*')].filter(
       e => e.scrollHeight > e.clientHeight + 1 && able(e) && seen(e) > 0 && /auto|scroll/.test(getComputedStyle(e).overflowY));

@@ -43,8 +43,8 @@ class Played:
     outcome: Outcome | None = None
 
     async def do(self, action: str) -> str:
-        """Play a turn; the observation. ``{button 'Send'}`` in the action stands for that element's id."""
-        named = re.sub(r"\{(.+?)\}", lambda match: str(self.id(match[1])), action)
+        """Play a turn; the observation. ``[{button 'Send'}]`` in the action stands for that element's id."""
+        named = re.sub(r"\[\{(.+?)\}\]", lambda match: f"[{self.id(match[1])}]", action)
         self.outcome = await self.env.step(named)
         self.text = self.outcome.text
         return self.text
