@@ -146,7 +146,9 @@ async def observations(rows: int, rounds: int) -> list[Figure]:
         server.stop()
     print(file=sys.stderr)
     ratio = statistics.median(late / early for early, late in zip(on_screen, slow, strict=True))
-    print(f"Chromium {chromium.version}, a page of {nodes} nodes; node by node {statistics.median(slow) * 1000:.0f} ms")
+    print(
+        f"Chromium {chromium.version}, a page of {nodes} nodes; node by node {statistics.median(slow) * 1000:.0f} ms"
+    )
     return [
         Figure("observation of the whole page", statistics.median(whole) * 1000, "ms", OBSERVATION_BAR_MS),
         Figure("observation of the screen", statistics.median(on_screen) * 1000, "ms", OBSERVATION_BAR_MS),
@@ -174,7 +176,9 @@ class Served:
             "TURNGYM_LOG_LEVEL": "warning",
         }
         program = str(Path(sys.executable).parent / "turngym")
-        self._process = subprocess.Popen([program, "serve", "webarena"], env={**os.environ, **settings}, stdout=2)
+        self._process = subprocess.Popen(
+            [program, "serve", "webarena"], env={**os.environ, **settings}, stdout=2
+        )
         url = f"http://127.0.0.1:{port}"
         deadline = time.monotonic() + READY_S
         while time.monotonic() < deadline and self._process.poll() is None:
@@ -226,7 +230,9 @@ async def service(episodes: int, width: int) -> list[Figure]:
                 for number in numbers:
                     _, steps, success = await episode(client, number * 7 % total)
                     played, won = played + steps, won + success
-                    print(f"\r{width} sessions at once, {played} steps   ", end="", file=sys.stderr, flush=True)
+                    print(
+                        f"\r{width} sessions at once, {played} steps   ", end="", file=sys.stderr, flush=True
+                    )
 
             begun = time.perf_counter()
             await asyncio.gather(*(work() for _ in range(width)))
@@ -259,8 +265,12 @@ def resets(rounds: int) -> Figure:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=50, help="products on the observed page (default 50: 700 nodes)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rows", type=int, default=50, help="products on the observed page (default 50: 700 nodes)"
+    )
     parser.add_argument("--rounds", type=int, default=7, help="rounds of observations (default 7)")
     parser.add_argument("--episodes", type=int, default=48, help="episodes of the expert (default 48)")
     parser.add_argument("--width", type=int, default=8, help="sessions at a time (default 8)")

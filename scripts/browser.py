@@ -13,7 +13,12 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")  # as in turngym_webarena.browser
+PROGRAMS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+)  # as in turngym_webarena.browser
 ADVICE = "install Chromium (Debian: sudo apt install chromium), or name one by CHROMIUM=/path/to/chromium"
 DOWNLOAD_S = 900
 
@@ -67,7 +72,9 @@ def runs(command: list[str], longest_s: float) -> bool:
         return False
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        print(f"browser: {' '.join(command[-3:])} failed: {said[-1] if said else 'no message'}", file=sys.stderr)
+        print(
+            f"browser: {' '.join(command[-3:])} failed: {said[-1] if said else 'no message'}", file=sys.stderr
+        )
     return done.returncode == 0
 
 

@@ -50,6 +50,11 @@ class State:
 async def look(service: WebArenaService, folder: Path) -> State:
     """The process as it is now."""
     await service.browser.watch()
+    return measure(service, folder)
+
+
+def measure(service: WebArenaService, folder: Path) -> State:
+    """What is open, and the memory as last measured."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return State(
         service.browser.contexts,
@@ -124,7 +129,9 @@ def nothing_grew(states: list[State]) -> bool:
 
 def main() -> int:
     """Returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--episodes", type=int, default=500, help="episodes in all (default 500)")
     parser.add_argument("--width", type=int, default=4, help="episodes at a time (default 4)")
     parser.add_argument("--horizon", type=int, default=12, help="greatest number of turns (default 12)")

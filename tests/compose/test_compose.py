@@ -28,12 +28,37 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
         os.kill(int(pid), signal.SIGKILL)
 """
 
+KILL_BROWSER = """
+import os, signal
+for pid in filter(str.isdigit, os.listdir('/proc')):
+    line = open(f'/proc/{pid}/cmdline', 'rb').read()
+    if b'--host-resolver-rules' in line and b'--type=' not in line and int(pid) != os.getpid():
+        os.kill(int(pid), signal.SIGKILL)
+"""
+ZOMBIES = """
+import os, time
+def zombies():
+    states = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            states.append(open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[0])
+        except OSError:
+            pass
+    return states.count('Z')
+for _ in range(100):
+    if not zombies():
+        break
+    time.sleep(0.1)
+print(zombies())
+"""
+
 
 @dataclass(frozen=True)
 class Composition:
-    """A started composition: where textcraft answers, and ``docker compose`` on it."""
+    """A started composition: where textcraft and webarena answer, and ``docker compose`` on it."""
 
     url: str
+    webarena: str
     environ: dict[str, str]
 
     def compose(self, *arguments: str) -> str:
@@ -48,19 +73,21 @@ class Composition:
 @pytest.fixture(scope="session")
 def composition() -> Iterator[Composition]:
     """Builds the images, starts everything, waits until it is healthy; takes all of it down afterwards, volumes too."""
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with socket() as free, socket() as other:
+        for one in (free, other):
+            one.bind(("127.0.0.1", 0))
+        port, webarena = free.getsockname()[1], other.getsockname()[1]
     environ = {
         **os.environ,
         "COMPOSE_PROJECT_NAME": PROJECT,
         "TEXTCRAFT_PORT": str(port),
+        "WEBARENA_PORT": str(webarena),
         "TURNGYM_EXPERTS": "1",
     }
-    started = Composition(f"http://127.0.0.1:{port}", environ)
+    started = Composition(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{webarena}", environ)
     try:
         started.compose("build")
-        started.compose("up", "--detach", "--wait", "--wait-timeout", "120")
+        started.compose("up", "--detach", "--wait", "--wait-timeout", "240")
         yield started
     finally:
         started.compose("down", "--volumes", "--timeout", "5")
@@ -75,8 +102,10 @@ def client(composition: Composition) -> Iterator[Client]:
 
 def test_every_container_is_healthy_and_not_root(composition: Composition) -> None:
     listed = [json.loads(line) for line in composition.compose("ps", "--format", "json").splitlines()]
-    assert [(entry["Service"], entry["Health"]) for entry in listed] == [("textcraft", "healthy")]
-    assert composition.compose("exec", "-T", "textcraft", "id", "-u").strip() != "0"
+    states = sorted((entry["Service"], entry["Health"]) for entry in listed)
+    assert states == [("textcraft", "healthy"), ("webarena", "healthy")]
+    for service, _ in states:
+        assert composition.compose("exec", "-T", service, "id", "-u").strip() != "0"
 
 
 def test_the_image_holds_one_release_of_the_data_and_no_tools(composition: Composition) -> None:
@@ -122,6 +151,19 @@ def test_a_session_goes_on_after_its_server_was_killed(composition: Composition,
     assert result.stop_reason == StopReason.SUCCESS
     transcript = client.transcript(opened.session_id)
     assert [turn.turn for turn in transcript.turns] == list(range(1, result.turn + 1))
+
+
+def test_a_browser_plays_in_its_container_and_leaves_nothing_behind(composition: Composition) -> None:
+    with Client(composition.webarena) as client:
+        client.wait_ready()
+        for index in range(2):
+            result = client.create(SessionRequest(split="test", index=index))
+            while not result.terminated:
+                result = client.step(result.session_id, client.expert(result.session_id).action, result.turn + 1)
+            assert (result.stop_reason, result.score) == (StopReason.AGENT_STOP, 1)
+            composition.compose("exec", "-T", "webarena", "python", "-c", KILL_BROWSER)
+    zombies = composition.compose("exec", "-T", "webarena", "python", "-c", ZOMBIES)
+    assert zombies.strip() == "0"
 
 
 def started_at(composition: Composition) -> str:

@@ -81,7 +81,7 @@ def test_a_command_is_read_as_it_is_meant(command: str, action: Action) -> None:
         ("goto [two words]", "goto is written"),
         ("new_tab [http://market.test/]", "takes nothing after it"),
         ("tab_focus [last]", "tab_focus is written"),
-        ("click [1]\nclick [2]", "click is written"),
+        ("click [1]\nclick [2]", "more than one action"),
         ("type [1] [a]\nclick [2]", "more than one action"),
     ],
 )
@@ -127,9 +127,10 @@ def test_no_text_breaks_the_parser(text: str) -> None:
     try:
         action = parse_action(text)
     except ActionError as error:
-        assert str(error)
+        said = str(error)
     else:
-        assert isinstance(action, Action)
+        said = action.verb
+    assert said
 
 
 def test_every_example_of_the_grammar_is_read() -> None:

@@ -33,7 +33,10 @@ def test_a_line_has_id_role_name_and_properties_and_its_depth() -> None:
         node(2, "form", "", 3),
         node(3, "textbox", "it's", required=False, focusable=True, level=2),
     )
-    assert page == "[1] RootWebArea 'Shop' focused: True\n\t[2] form ''\n\t\t[3] textbox \"it's\" required: False"
+    assert (
+        page
+        == "[1] RootWebArea 'Shop' focused: True\n\t[2] form ''\n\t\t[3] textbox \"it's\" required: False"
+    )
 
 
 def test_children_of_what_is_left_out_take_its_place() -> None:
@@ -78,8 +81,19 @@ def test_a_text_that_was_just_shown_is_left_out_but_never_what_a_field_holds() -
 
 
 def test_a_view_of_the_screen_shows_what_lies_on_it_mostly() -> None:
-    view = Layout({1: (0, 0, 1280, 5000), 2: (0, 100, 100, 20), 3: (0, 705, 100, 30), 4: (0, 900, 100, 20), 5: (0, 0, 0, 0)})
-    nodes = [node(1, "RootWebArea", "Shop", 2, 3, 4, 5), *(node(n, "link", f"link {n}") for n in (2, 3, 4, 5))]
+    view = Layout(
+        {
+            1: (0, 0, 1280, 5000),
+            2: (0, 100, 100, 20),
+            3: (0, 705, 100, 30),
+            4: (0, 900, 100, 20),
+            5: (0, 0, 0, 0),
+        }
+    )
+    nodes = [
+        node(1, "RootWebArea", "Shop", 2, 3, 4, 5),
+        *(node(n, "link", f"link {n}") for n in (2, 3, 4, 5)),
+    ]
     assert text(*nodes, view=view) == "[1] RootWebArea 'Shop'\n\t[2] link 'link 2'"
     view.scroll_y = 300
     assert text(*nodes, view=view) == "[1] RootWebArea 'Shop'\n\t[2] link 'link 3'\n\t[3] link 'link 4'"
@@ -87,7 +101,10 @@ def test_a_view_of_the_screen_shows_what_lies_on_it_mostly() -> None:
 
 def test_a_long_page_is_cut_from_the_top_of_the_screen_on_and_says_so() -> None:
     view = Layout({number: (0, 20 * number, 100, 20) for number in range(1, 200)}, scroll_y=1000)
-    nodes = [node(1, "RootWebArea", "Shop", *range(2, 200)), *(node(n, "link", f"link {n}") for n in range(2, 200))]
+    nodes = [
+        node(1, "RootWebArea", "Shop", *range(2, 200)),
+        *(node(n, "link", f"link {n}") for n in range(2, 200)),
+    ]
     lines = read_lines(nodes)
     cut = write_text(lines, 20, view)
     shown = cut.text.split("\n")
@@ -108,7 +125,11 @@ def test_a_page_may_nest_deeper_than_the_stack() -> None:
     assert text(*deep, limit=10**4).count("\n") == 4998
 
 
-@given(st.lists(st.tuples(st.sampled_from(["link", "StaticText", "img", "generic"]), st.text(max_size=8)), max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["link", "StaticText", "img", "generic"]), st.text(max_size=8)), max_size=30
+    )
+)
 def test_ids_count_from_one_in_the_order_of_the_lines(children: list[tuple[str, str]]) -> None:
     nodes = [node(1, "RootWebArea", "Shop", *range(2, len(children) + 2))]
     nodes += [node(number, role, name) for number, (role, name) in enumerate(children, 2)]

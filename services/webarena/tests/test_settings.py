@@ -12,7 +12,13 @@ from turngym_webarena.settings import load_webarena_settings
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("PROFILE", "strict"), ("SETTLE_S", "0"), ("ACTIVE_PAGES", "many"), ("MAX_NODES", "1"), ("SITES_PORT", "70000")],
+    [
+        ("PROFILE", "strict"),
+        ("SETTLE_S", "0"),
+        ("ACTIVE_PAGES", "many"),
+        ("MAX_NODES", "1"),
+        ("SITES_PORT", "70000"),
+    ],
 )
 def test_a_wrong_value_is_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"TURNGYM_{name}", value)

@@ -18,6 +18,7 @@ from turngym_webarena.elements import (
     CHOOSE,
     CLICK,
     FOCUS,
+    FOCUS_FIELD,
     SCROLL,
     SELECT_ALL,
     SET_VALUE,
@@ -87,7 +88,7 @@ class Hands:
             case Verb.SELECT:
                 await self._select(tabs.tab, _element(action, elements)[0], action.text, action.element)
             case Verb.PRESS:
-                await tabs.tab.page.keyboard.press(action.text)
+                await self._press(tabs.tab, action.text)
             case Verb.SCROLL:
                 if not await tabs.tab.page.evaluate(SCROLL, 1 if action.text == "down" else -1):
                     raise Refused(f"nothing on this page can be scrolled {action.text}")
@@ -143,7 +144,9 @@ class Hands:
 
     async def _write(self, tab: Tab, backend: int, found: Found, name: str, text: str) -> bool:
         """Write at the end of the field; whether it holds several lines."""
-        if found.x is None or found.y is None:
+        if found.kind == "other":
+            await call_on(tab.cdp, backend, FOCUS_FIELD)  # a click might be more than that
+        elif found.x is None or found.y is None:
             await call_on(tab.cdp, backend, FOCUS)
         else:
             await tab.page.mouse.click(found.x, found.y)
@@ -152,8 +155,10 @@ class Hands:
             raise Refused(f"{name} can't be changed")
         if focused is None:
             raise Refused(f"{name} is not a field that can be typed into")
-        if focused == "text":
+        if focused != "area":
             text = " ".join(text.splitlines())
+        if focused == "number":
+            await tab.page.keyboard.press("End")
         if text:
             # at once, but for one real key stroke: pages that listen to the keyboard hear that something was typed
             await tab.page.keyboard.insert_text(text[:-1])
@@ -198,6 +203,16 @@ class Hands:
         if "error" in said:
             raise Refused(f"{name} can't be chosen: it is disabled")
 
+    async def _press(self, tab: Tab, keys: str) -> None:
+        try:
+            await tab.page.keyboard.press(keys)
+        except PlaywrightError as error:
+            if "Unknown key" not in error.message:
+                raise
+            if len(keys) > 1:
+                raise Refused(f"there is no key for {keys} on this keyboard") from error
+            await tab.page.keyboard.insert_text(keys)
+
     # -- tabs and addresses --------------------------------------------------------------------------------------------
 
     async def _focus_tab(self, index: int) -> None:
@@ -223,10 +238,10 @@ class Hands:
         except PlaywrightError as error:
             if "ERR_ABORTED" in error.message:  # a download, or an answer without a page
                 return
-            if "net::" in error.message or "Timeout" in error.message:
-                await self._back_from_error(tab)
-                raise Refused(f"{url} can't be opened") from error
-            raise
+            if tab not in self._tabs.tabs or tab.page.is_closed():
+                raise
+            await self._back_from_error(tab)
+            raise Refused(f"{url} can't be opened") from error
 
     def resolve(self, address: str, base: str) -> str:
         """The absolute address that an agent means. Raises Refused for what is not on the sites."""

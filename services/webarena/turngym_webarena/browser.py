@@ -116,20 +116,15 @@ class Chromium:
         """A fresh context that sends ``headers`` with every request. Raises BackendDied if the browser dies meanwhile."""
         running = await self._alive()
         try:
-            context = await asyncio.wait_for(
-                running.browser.new_context(
-                    viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]},
-                    locale="en-US",
-                    timezone_id="UTC",
-                    reduced_motion="reduce",
-                    accept_downloads=False,
-                    service_workers="block",
-                    extra_http_headers=dict(headers),
-                ),
-                LAUNCH_S,
-            )
-        except (PlaywrightError, TimeoutError) as error:
-            raise BackendDied(f"the browser gives no context: {error}") from error
+            context = await _fresh_context(running.browser, headers)
+        except (PlaywrightError, TimeoutError):
+            # dead without having said so, as where Playwright's own process is gone
+            self._retire(running)
+            running = await self._alive()
+            try:
+                context = await _fresh_context(running.browser, headers)
+            except (PlaywrightError, TimeoutError) as error:
+                raise BackendDied(f"the browser gives no context: {error}") from error
         running.made += 1
         running.held += 1
         self._owners[context] = running
@@ -226,6 +221,21 @@ class Chromium:
         self.launches += 1
         self.version = browser.version
         return _Running(browser, await browser.new_browser_cdp_session())
+
+
+async def _fresh_context(browser: Browser, headers: Mapping[str, str]) -> BrowserContext:
+    return await asyncio.wait_for(
+        browser.new_context(
+            viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]},
+            locale="en-US",
+            timezone_id="UTC",
+            reduced_motion="reduce",
+            accept_downloads=False,
+            service_workers="block",
+            extra_http_headers=dict(headers),
+        ),
+        LAUNCH_S,
+    )
 
 
 async def _close(running: _Running) -> None:

@@ -54,15 +54,19 @@ LOOK = (
   else if (tag === 'INPUT') kind = type === 'file' ? 'file' : fixed.includes(type) ? 'date'
     : toggles.includes(type) ? 'toggle' : 'text';
   const shown = kind === 'option' ? e.closest('select') || e : e;
-  const inside = r => r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth;
-  if (!inside(shown.getBoundingClientRect())) shown.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
-  const box = [...shown.getClientRects()].find(r => r.width > 0 && r.height > 0);
-  const clamp = (low, high, end) => (Math.max(low, 0) + Math.min(high, end)) / 2;
-  return {
-    kind, type, locked: !!(e.disabled || e.readOnly),
-    x: box ? clamp(box.left, box.right, innerWidth) : null,
-    y: box ? clamp(box.top, box.bottom, innerHeight) : null,
+  const between = (low, high, end) => (Math.max(low, 0) + Math.min(high, end)) / 2;
+  const middle = () => {
+    const box = [...shown.getClientRects()].find(r => r.width > 0 && r.height > 0);
+    return box ? [between(box.left, box.right, innerWidth), between(box.top, box.bottom, innerHeight)] : [null, null];
   };
+  // out of view, within a part that scrolls, or below something that stays in place
+  const hit = ([x, y]) => {
+    const found = x === null ? null : document.elementFromPoint(x, y);
+    return found !== null && (found === shown || shown.contains(found));
+  };
+  if (!hit(middle())) shown.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
+  const [x, y] = middle();
+  return {kind, type, locked: !!(e.disabled || e.readOnly), x, y};
 }"""
 )
 
@@ -82,9 +86,20 @@ CARET = """function() {
   }
   if (e.tagName !== 'TEXTAREA' && e.tagName !== 'INPUT') return null;
   if (e.disabled || e.readOnly) return 'locked';
-  try { e.setSelectionRange(e.value.length, e.value.length); } catch (_) { /* a field of numbers has no caret to set */ }
+  try { e.setSelectionRange(e.value.length, e.value.length); } catch (_) { return 'number'; }
   return e.tagName === 'TEXTAREA' ? 'area' : 'text';
 }"""
+
+# Gives the focus to the field that an element stands for: a label's, or the one within it.
+FOCUS_FIELD = (
+    "function() {"
+    + _ELEMENT
+    + """
+  const label = e.closest('label');
+  const field = (label && label.control) || e.querySelector('input, textarea, [contenteditable=true]') || e;
+  field.focus();
+}"""
+)
 
 SELECT_ALL = (
     "function() {"
@@ -142,7 +157,9 @@ SCROLL = """direction => {
     const r = e.getBoundingClientRect();
     return r.bottom > 0 && r.top < innerHeight ? r.width * r.height : 0;
   };
-  let target = able(page) ? page : null;
+  // what a page hides for good no wheel can move, though a script could
+  const hidden = [document.documentElement, document.body].some(e => e && getComputedStyle(e).overflowY === 'hidden');
+  let target = able(page) && !hidden ? page : null;
   if (!target) {
     const parts = [...document.querySelectorAll('*')].filter(
       e => e.scrollHeight > e.clientHeight + 1 && able(e) && seen(e) > 0 && /auto|scroll/.test(getComputedStyle(e).overflowY));

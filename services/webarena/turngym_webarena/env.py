@@ -42,6 +42,8 @@ Ids are of the page as it is now and change from turn to turn. Reply with one li
 Thought: what to do next, and why
 Action: click [12]"""
 
+_VERDICT_S = 600.0  # the step's own deadline ends a verdict that takes too long
+
 
 class WebArenaOptions(Options):
     """Options of a session.
@@ -210,7 +212,8 @@ class WebArena(Environment):
         place = self.place
         async with place.chromium.active:
             self._score = await self.tabs.guarded(
-                evaluate(self.goal.checks, ending, self.tabs, place.sites, place.profile, place.judge)
+                evaluate(self.goal.checks, ending, self.tabs, place.sites, place.profile, place.judge),
+                _VERDICT_S,
             )
         return Outcome(
             "The task is over.",

@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 
 CALL_S = 25.0  # what a call to the browser may take; a renderer that hangs answers never
 POLL_S = 0.05
+GRACE_S = 1.5  # an announced navigation or popup without a request or page after so long does not come
 _LASTING = frozenset(("eventsource", "websocket", "media", "ping", "texttrack", "manifest"))
 _GONE = (
     "has been closed",
@@ -54,12 +55,18 @@ class Tab:
         self._changed = changed
         self._scheduled = False
         self._requested = False
+        self._announced_at = 0.0
         self._main = ""
 
     @property
     def navigating(self) -> bool:
         """Whether a navigation of the page itself was announced and has not come to pass."""
         return self._scheduled or self._requested
+
+    def give_up(self, since: float) -> None:
+        """Expect no longer what was announced before ``since``."""
+        if self._announced_at <= since:
+            self._scheduled = self._requested = False
 
     async def watch(self) -> None:
         """Begin to listen."""
@@ -76,8 +83,11 @@ class Tab:
         self._main = tree["frameTree"]["frame"]["id"]
 
     def _set(self, event: Any, scheduled: bool | None = None, requested: bool | None = None) -> None:
-        if event["frameId"] != self._main or event.get("disposition", "currentTab") != "currentTab":
+        elsewhere = event.get("disposition", "currentTab") != "currentTab"
+        if event["frameId"] != self._main or elsewhere or event.get("url", "").startswith("javascript:"):
             return
+        if scheduled or requested:
+            self._announced_at = asyncio.get_running_loop().time()
         self._scheduled = self._scheduled if scheduled is None else scheduled
         self._requested = self._requested if requested is None else requested
         self._changed.set()
@@ -117,8 +127,9 @@ class Tabs:
         self._changed = asyncio.Event()
         self._dead = asyncio.Event()
         self._popups = 0
-        self._own_pages = 0
-        self._joining: set[asyncio.Task[None]] = set()
+        self._popup_at = 0.0
+        self._pending: set[Page] = set()
+        self._joining: dict[Page, asyncio.Future[None]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -149,17 +160,17 @@ class Tabs:
         if self._closed:
             return
         self._closed = True
-        for task in [*self._joining, *self._answering]:
+        for task in [*self._joining.values(), *self._answering]:
             task.cancel()
         await self._chromium.release(self.context)
 
-    async def guarded(self, work: Awaitable[Result]) -> Result:
-        """``work``'s result; BackendDied if a page crashes, the browser dies or nothing comes back meanwhile."""
+    async def guarded(self, work: Awaitable[Result], longest: float | None = None) -> Result:
+        """``work``'s result; BackendDied if a page crashes, the browser dies or nothing comes back within ``longest``."""
         task = asyncio.ensure_future(work)
         dead = asyncio.ensure_future(self._dead.wait())
         try:
             await asyncio.wait(
-                {task, dead}, timeout=CALL_S + self._settle_s, return_when=asyncio.FIRST_COMPLETED
+                {task, dead}, timeout=longest or CALL_S + self._settle_s, return_when=asyncio.FIRST_COMPLETED
             )
             if task.done():
                 return task.result()
@@ -178,55 +189,60 @@ class Tabs:
 
     async def new_tab(self) -> Tab:
         """An empty tab, which becomes the current one."""
-        self._own_pages += 1
-        try:
-            page = await self.context.new_page()
-        finally:
-            self._own_pages -= 1
-        return await self._join(page)
+        page = await self.context.new_page()
+        await self._joined(page)
+        self.current = next(tab for tab in self.tabs if tab.page is page)
+        return self.current
 
     async def close_tab(self, tab: Tab) -> None:
-        """Close a tab. The last one left of it becomes current; without any, a new one opens."""
+        """Close a tab. The last one that is left becomes current; without any, a new one opens."""
         await tab.page.close()
         self._leave(tab.page)
         if self.current is None:
             await self.new_tab()
 
     def _page_came(self, page: Page) -> None:
-        """A page that opened by itself: a popup. (Those that were asked for are joined by who asked.)"""
-        if self._own_pages:
-            return
-        task = asyncio.ensure_future(self._join_popup(page))
-        self._joining.add(task)
-        task.add_done_callback(self._joining.discard)
+        """A page opened: one that was asked for, or a popup."""
+        self._joined(page)
 
-    async def _join_popup(self, page: Page) -> None:
+    def _joined(self, page: Page) -> "asyncio.Future[None]":
+        """The task, begun once, that makes a page a tab."""
+        task = self._joining.get(page)
+        if task is None:
+            self._pending.add(page)
+            task = self._joining[page] = asyncio.ensure_future(self._join(page))
+            task.add_done_callback(_forget)
+        return task
+
+    async def _join(self, page: Page) -> None:
         try:
-            await self._join(page)
-        except PlaywrightError as error:  # it closed again before it could be looked at
-            logger.debug("a popup went away: %s", error.message)
+            cdp = await self.context.new_cdp_session(page)
+            tab = Tab(page, cdp, self._changed)
+            page.on("dialog", self._dialog_came)
+            page.on("download", lambda download: self._say(f"The download of {download.url} was refused."))
+            page.on("crash", lambda _: self._dead.set())
+            page.on("close", self._leave)
+            cdp.on("Page.windowOpen", lambda _: self._popup_announced())
+            await tab.watch()
+        except PlaywrightError as error:
+            if self._dead.is_set() or not page.is_closed():
+                raise
+            logger.debug("a popup closed again before it could be looked at: %s", error.message)
+        else:
+            self.tabs.append(tab)
+            self.current = tab
         finally:
             self._popups = max(0, self._popups - 1)
+            self._pending.discard(page)
             self._changed.set()
-
-    async def _join(self, page: Page) -> Tab:
-        cdp = await self.context.new_cdp_session(page)
-        tab = Tab(page, cdp, self._changed)
-        page.on("dialog", self._dialog_came)
-        page.on("download", lambda download: self._say(f"The download of {download.url} was refused."))
-        page.on("crash", lambda _: self._dead.set())
-        page.on("close", lambda closed: self._leave(closed))
-        cdp.on("Page.windowOpen", lambda _: self._popup_announced())
-        await tab.watch()
-        self.tabs.append(tab)
-        self.current = tab
-        return tab
 
     def _popup_announced(self) -> None:
         self._popups += 1
+        self._popup_at = asyncio.get_running_loop().time()
         self._changed.set()
 
     def _leave(self, page: Page) -> None:
+        self._joining.pop(page, None)
         self.tabs = [tab for tab in self.tabs if tab.page is not page]
         if self.current is not None and self.current.page is page:
             self.current = self.tabs[-1] if self.tabs else None
@@ -254,23 +270,36 @@ class Tabs:
 
     async def settle(self) -> bool:
         """Wait until the current tab has come to rest; False if it has not within the limit."""
-        deadline = asyncio.get_running_loop().time() + self._settle_s
-        while (left := deadline - asyncio.get_running_loop().time()) > 0:
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._settle_s
+        while (left := deadline - clock()) > 0:
             self._changed.clear()
-            if self.current is None and not self._popups:
+            if self.current is None and not self._under_way():
                 await self.new_tab()
-            if self.current is None or self.current.navigating or self._popups or self._joining:
-                await self._change(left)
+            if self.current is None or self._under_way():
+                await self._change(min(left, GRACE_S))
+                self._give_up(clock() - GRACE_S)
                 continue
             state = await self._state(self.current, left)
-            if state is None or self.current.navigating or self._popups or self._joining:
+            if state is None or self._under_way():
                 continue
             ready, self.current.title = state
             if ready == "complete" and not self.current.requests:
                 return True
             await self._change(min(left, POLL_S))
-        self._popups = 0
         return False
+
+    def _under_way(self) -> bool:
+        """Whether something was announced that has not come to pass: another document, or another tab."""
+        navigating = self.current is not None and self.current.navigating
+        return navigating or bool(self._popups) or bool(self._pending)
+
+    def _give_up(self, since: float) -> None:
+        """No longer wait for what was announced before ``since`` and has left no trace, such as a popup that closed again."""
+        if self._popups and not self._pending and self._popup_at <= since:
+            self._popups = 0
+        if self.current is not None and not self.current.requests:
+            self.current.give_up(since)
 
     async def _change(self, longest: float) -> None:
         with suppress(TimeoutError):

@@ -43,8 +43,8 @@ class Played:
     outcome: Outcome | None = None
 
     async def do(self, action: str) -> str:
-        """Play a turn; the observation. ``{button 'Send'}`` in the action stands for that element's id."""
-        named = re.sub(r"\{(.+?)\}", lambda match: str(self.id(match[1])), action)
+        """Play a turn; the observation. ``[{button 'Send'}]`` in the action stands for that element's id."""
+        named = re.sub(r"\[\{(.+?)\}\]", lambda match: f"[{self.id(match[1])}]", action)
         self.outcome = await self.env.step(named)
         self.text = self.outcome.text
         return self.text
@@ -90,7 +90,9 @@ async def open_at(place: Place) -> AsyncIterator[Opener]:
     """``await open_at("/form", evaluation={…}, **options)``: a fresh episode on a page; closed with the test."""
     opened: list[WebArena] = []
 
-    async def opener(path: str, evaluation: dict[str, Any] | None = None, settle_s: float = 4, **options: Any) -> Played:
+    async def opener(
+        path: str, evaluation: dict[str, Any] | None = None, settle_s: float = 4, **options: Any
+    ) -> Played:
         checks: Checks = read_checks(evaluation or NEVER)
         start = path if path.startswith("__") else f"__SITE__{path}"
         here = replace(place, settings=place.settings.model_copy(update={"settle_s": settle_s}))

@@ -125,7 +125,9 @@ async def test_downloads_are_refused_and_said(open_at: Opener) -> None:
 
 async def test_sessions_do_not_share_cookies_or_storage(open_at: Opener) -> None:
     one, other = await open_at("/"), await open_at("/")
-    await one.env.tabs.tab.page.evaluate("() => { document.cookie = 'who=one'; localStorage.setItem('who', 'one') }")
+    await one.env.tabs.tab.page.evaluate(
+        "() => { document.cookie = 'who=one'; localStorage.setItem('who', 'one') }"
+    )
     seen = await other.env.tabs.tab.page.evaluate("() => [document.cookie, localStorage.getItem('who')]")
     assert seen == ["", None]
 

@@ -80,7 +80,8 @@ def test_a_part_is_found_however_it_is_written(text: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"), [("in 2010", "10"), ("$210.00", "10"), ("Annabel", "Anna"), ("12.50", "2.50"), ("mug", "blue mug")]
+    ("text", "part"),
+    [("in 2010", "10"), ("$210.00", "10"), ("Annabel", "Anna"), ("12.50", "2.50"), ("mug", "blue mug")],
 )
 def test_a_part_is_not_found_within_a_longer_word_or_number(text: str, part: str) -> None:
     assert not contains(text, part)
@@ -93,7 +94,7 @@ def test_any_text_is_the_same_as_itself_and_has_values(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
 
 
-@given(st.decimals(min_value=-10**7, max_value=10**7, places=2))
+@given(st.decimals(min_value=-(10**7), max_value=10**7, places=2))
 def test_an_amount_is_the_same_with_and_without_its_dress(amount: Any) -> None:
     dressed = f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
     assert same(str(amount), dressed)
@@ -128,7 +129,12 @@ def test_the_known_defects_are_mended_in_one_profile_and_kept_in_the_other() -> 
 
 
 def test_an_empty_answer_never_passes_the_fixed_profile() -> None:
-    for references in ({"exact_match": ""}, {"must_include": [""]}, {"fuzzy_match": ["x"]}, {"fuzzy_match": "N/A"}):
+    for references in (
+        {"exact_match": ""},
+        {"must_include": [""]},
+        {"fuzzy_match": ["x"]},
+        {"fuzzy_match": "N/A"},
+    ):
         assert not passes(references, "")
 
 

@@ -12,7 +12,9 @@ from turngym_webarena.evaluation.checks import HELPERS, CheckError, HelperCall, 
 from turngym_webarena.evaluation.pages import post_url
 
 OWN = Path(__file__).parent / "forms.json"
-OFFICIAL = Path(os.environ.get("WEBARENA_TASKS", Path(__file__).parents[5] / "shared/data/webarena/test.raw.json"))
+OFFICIAL = Path(
+    os.environ.get("WEBARENA_TASKS", Path(__file__).parents[5] / "shared/data/webarena/test.raw.json")
+)
 
 
 def forms(tasks: list[dict[str, Any]]) -> Counter[str]:
@@ -27,7 +29,9 @@ def forms(tasks: list[dict[str, Any]]) -> Counter[str]:
             found["fuzzy_match"] += bool(checks.answer.fuzzy)
             found["unachievable"] += checks.answer.unachievable
         for page in checks.pages:
-            found["at a helper's address" if isinstance(page.url, HelperCall) else "at an address"] += page.url != "last"
+            found["at a helper's address" if isinstance(page.url, HelperCall) else "at an address"] += (
+                page.url != "last"
+            )
             found["at the last page"] += page.url == "last"
             found["prepared"] += bool(page.prepare)
             found["content exact" if page.required.exact is not None else "content included"] += 1
@@ -50,7 +54,9 @@ def test_every_form_in_a_small_file_of_our_own_is_read() -> None:
         assert found[form] >= 1, form
 
 
-@pytest.mark.skipif(not OFFICIAL.exists(), reason=f"no official task file at {OFFICIAL}; name it by WEBARENA_TASKS")
+@pytest.mark.skipif(
+    not OFFICIAL.exists(), reason=f"no official task file at {OFFICIAL}; name it by WEBARENA_TASKS"
+)
 def test_every_official_task_is_read() -> None:
     tasks = json.loads(OFFICIAL.read_text())
     found = forms(tasks)
@@ -61,7 +67,9 @@ def test_every_official_task_is_read() -> None:
     assert (found["at the last page"], found["at a helper's address"], found["prepared"]) == (238, 75, 10)
     assert (found["content exact"], found["content included"], found["whole page"]) == (188, 463, 105)
     assert found["gitlab_get_project_memeber_role"] == 12
-    assert found["shopping_get_sku_latest_review_rating"] == found["shopping_get_sku_latest_review_author"] == 5
+    assert (
+        found["shopping_get_sku_latest_review_rating"] == found["shopping_get_sku_latest_review_author"] == 5
+    )
     assert found["unachievable"] == 36
 
 
@@ -71,7 +79,10 @@ def test_every_official_task_is_read() -> None:
         ({}, "eval_types"),
         ({"eval_types": ["magic"]}, "unknown eval type 'magic'"),
         ({"eval_types": ["string_match"]}, "reference_answers"),
-        ({"eval_types": ["string_match"], "reference_answers": {"near": "x"}}, "unknown kind of answer 'near'"),
+        (
+            {"eval_types": ["string_match"], "reference_answers": {"near": "x"}},
+            "unknown kind of answer 'near'",
+        ),
         ({"eval_types": ["string_match"], "reference_answers": {"must_include": "x"}}, "a list of strings"),
         ({"eval_types": ["url_match"], "reference_url": ""}, "reference_url"),
         ({"eval_types": ["url_match"], "reference_url": "x", "url_note": "EXACT"}, "url_note"),
@@ -102,7 +113,9 @@ def test_a_string_of_a_task_file_is_never_run(call: str) -> None:
 
 
 def test_helpers_are_read_with_their_arguments() -> None:
-    assert parse_call("func:reddit_get_post_url('__last_url__')") == HelperCall("reddit_get_post_url", ("__last_url__",))
+    assert parse_call("func:reddit_get_post_url('__last_url__')") == HelperCall(
+        "reddit_get_post_url", ("__last_url__",)
+    )
     said = parse_call("func:gitlab_get_project_memeber_role(__page__, 'ann')")
     assert said == HelperCall("gitlab_get_project_memeber_role", ("ann",))
     assert parse_call("func:shopping_get_latest_order_url()").arguments == ()

@@ -49,7 +49,9 @@ class Service:
         environ = own | {f"TURNGYM_{name.upper()}": str(value) for name, value in given.items()}
         program = str(Path(sys.executable).parent / "turngym")
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen([program, "serve", "webarena"], env=environ, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [program, "serve", "webarena"], env=environ, stdout=log, stderr=log
+            )
         deadline = time.monotonic() + READY_S
         while time.monotonic() < deadline:
             assert self.process.poll() is None, self.log
@@ -85,7 +87,9 @@ class Service:
     def browsers(self) -> list[int]:
         """Its browser's main processes."""
         return [
-            pid for pid, line in self.below().items() if "--host-resolver-rules" in line and "--type=" not in line
+            pid
+            for pid, line in self.below().items()
+            if "--host-resolver-rules" in line and "--type=" not in line
         ]
 
     def renderers(self) -> list[int]:
@@ -107,7 +111,9 @@ def descendants(root: int) -> dict[int, str]:
         wave = [pid for pid, parent in parents.items() if parent in wave]
         for pid in wave:
             try:
-                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found[pid] = (
+                    Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
             except OSError:
                 continue
     return found
@@ -131,7 +137,9 @@ def runs(pid: int) -> bool:
         return False
 
 
-def played(client: httpx.Client, index: int, after: Callable[[int], None] = lambda turn: None) -> dict[str, Any]:
+def played(
+    client: httpx.Client, index: int, after: Callable[[int], None] = lambda turn: None
+) -> dict[str, Any]:
     """The expert plays a test task: the texts it saw, and how it ended: a stop reason or a problem's code.
 
     ``after`` is called with the number of each turn that was played.
@@ -143,16 +151,34 @@ def played(client: httpx.Client, index: int, after: Callable[[int], None] = lamb
     while result["stop_reason"] is None:
         asked = client.get(f"/sessions/{name}/expert")
         if asked.status_code != 200:
-            return {"name": name, "texts": texts, "actions": actions, "end": asked.json()["code"], "score": None}
+            return {
+                "name": name,
+                "texts": texts,
+                "actions": actions,
+                "end": asked.json()["code"],
+                "score": None,
+            }
         actions.append(asked.json()["action"])
         body = {"action": actions[-1], "turn": len(actions)}
         answer = client.post(f"/sessions/{name}/step", json=body)
         if answer.status_code != 200:
-            return {"name": name, "texts": texts, "actions": actions, "end": answer.json()["code"], "score": None}
+            return {
+                "name": name,
+                "texts": texts,
+                "actions": actions,
+                "end": answer.json()["code"],
+                "score": None,
+            }
         result = answer.json()
         texts.append(result["observation"]["text"])
         after(len(actions))
-    return {"name": name, "texts": texts, "actions": actions, "end": result["stop_reason"], "score": result["score"]}
+    return {
+        "name": name,
+        "texts": texts,
+        "actions": actions,
+        "end": result["stop_reason"],
+        "score": result["score"],
+    }
 
 
 Factory = Callable[..., Service]

@@ -97,7 +97,9 @@ def test_sessions_go_on_when_the_service_is_killed(
         name, actions = names[number], calm[number]["actions"]
         with service.client() as client:
             for turn in range(min(2, len(actions)), len(actions) + 1):
-                answer = client.post(f"/sessions/{name}/step", json={"action": actions[turn - 1], "turn": turn})
+                answer = client.post(
+                    f"/sessions/{name}/step", json={"action": actions[turn - 1], "turn": turn}
+                )
                 assert answer.status_code == 200, answer.text
                 assert answer.json()["observation"]["text"] == calm[number]["texts"][turn]
             return float(answer.json()["score"])

@@ -20,7 +20,9 @@ def test_the_expert_reaches_the_objective_and_a_bare_stop_does_not(http: httpx.C
     played = play(http, 0)
     assert (played["end"], played["score"]) == ("agent_stop", 1.0), played["texts"][-1]
     opened = http.post("/sessions", json={"split": "test", "index": 0}).json()
-    stopped = http.post(f"/sessions/{opened['session_id']}/step", json={"action": "stop []", "turn": 1}).json()
+    stopped = http.post(
+        f"/sessions/{opened['session_id']}/step", json={"action": "stop []", "turn": 1}
+    ).json()
     assert (stopped["stop_reason"], stopped["score"], stopped["success"]) == ("agent_stop", 0.0, False)
 
 
@@ -31,7 +33,9 @@ def test_the_opening_says_what_to_do_and_shows_the_page(http: httpx.Client) -> N
     assert first["content"].startswith(f"Objective: {opened['task']['goal']}\n\nTab 0 (current): ")
     assert "[1] RootWebArea" in first["content"]
     assert opened["observation"]["data"]["url"].startswith("http://market.test")
-    plain = http.post("/sessions", json={"split": "test", "index": 0, "options": {"instructions": "none"}}).json()
+    plain = http.post(
+        "/sessions", json={"split": "test", "index": 0, "options": {"instructions": "none"}}
+    ).json()
     assert plain["messages"] == [first]
 
 
@@ -53,7 +57,10 @@ def test_a_session_opens_with_actions_played_and_forks(http: httpx.Client, play:
     forked = http.post(f"/sessions/{again['session_id']}/fork", json={}).json()
     ends = [
         http.post(f"/sessions/{name}/step", json={"action": action}).json()["score"]
-        for name, action in ((again["session_id"], "stop [wrong]"), (forked["session_id"], played["actions"][-1]))
+        for name, action in (
+            (again["session_id"], "stop [wrong]"),
+            (forked["session_id"], played["actions"][-1]),
+        )
     ]
     assert ends == [0.0, 1.0]
 
@@ -68,7 +75,9 @@ def test_pictures_come_where_they_are_asked_for(http: httpx.Client) -> None:
 def test_three_unreadable_actions_end_the_episode(http: httpx.Client) -> None:
     opened = http.post("/sessions", json={"split": "test", "index": 0}).json()
     for turn, action in enumerate(("klick [1]", "Thought: hm", "click [mug]"), 1):
-        result = http.post(f"/sessions/{opened['session_id']}/step", json={"action": action, "turn": turn}).json()
+        result = http.post(
+            f"/sessions/{opened['session_id']}/step", json={"action": action, "turn": turn}
+        ).json()
         assert result["info"]["invalid_action"] is True
     assert (result["stop_reason"], result["truncated"], result["score"]) == ("invalid_limit", True, 0.0)
 
@@ -78,7 +87,9 @@ def test_the_agent_cannot_ask_the_service_itself(http: httpx.Client, shared: Any
     name = opened["session_id"]
     for turn, host in enumerate(("127.0.0.1", "localhost", "market.test"), 1):
         action = f"goto [http://{host}:{shared.port}/sessions/{name}/expert]"
-        text = http.post(f"/sessions/{name}/step", json={"action": action, "turn": turn}).json()["observation"]["text"]
+        text = http.post(f"/sessions/{name}/step", json={"action": action, "turn": turn}).json()[
+            "observation"
+        ]["text"]
         assert '"action"' not in text
         assert "can't be reached" in text or "404" in text or "not found" in text.lower(), text
 

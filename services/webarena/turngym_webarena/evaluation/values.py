@@ -39,7 +39,7 @@ _CLOCK = re.compile(r"(?<![\d:])(\d{1,3}):(\d{2}):(\d{2})(?![\d:])")
 _AMOUNT = re.compile(
     rf"(?<![\w.])(?:us\$|[$€£¥]|usd\s*|eur\s*)?\s?({_NUMBER})(?:\s?(?:%|usd|eur|dollars?|euros?))?(?![\w]|\.\d)"
 )
-_SIGNED = re.compile(r"-\s*(?=[$€£¥])")
+_SIGNED = re.compile(r"(?<!\w)-\s*[$€£¥]\s*")
 _COUNTED = (
     "zero",
     "one",
