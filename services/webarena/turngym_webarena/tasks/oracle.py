@@ -9,13 +9,20 @@ Script = Generator[str, Page, str]
 Play = Callable[[Params, Page], Script]
 
 
+def _nothing(params: Params, page: Page) -> Script:
+    """The script of a template that isn't there."""
+    raise Lost("no such template")
+    yield
+
+
 class Oracle:
     """A player for one episode, from its beginning. ``act`` is called once a turn, with the newest observation."""
 
     def __init__(self, template: int, params: Params) -> None:
         from turngym_webarena.tasks.families import TEMPLATES
 
-        self._play = TEMPLATES[template].play
+        found = TEMPLATES.get(template)
+        self._play = found.play if found else _nothing
         self._params = params
         self._script: Script | None = None
 
