@@ -37,7 +37,9 @@ class Candidate:
     @property
     def key(self) -> str:
         """What it is, in one line."""
-        return json.dumps([self.split, self.world, self.task["start_url"], self.task["intent"], self.task["eval"]])
+        return json.dumps(
+            [self.split, self.world, self.task["start_url"], self.task["intent"], self.task["eval"]]
+        )
 
     def oracle(self) -> Oracle:
         """A player for it."""
@@ -50,7 +52,9 @@ def candidates(worlds: Worlds, splits: Iterable[str], make: bool) -> list[Candid
     for split in splits:
         if make:
             found = making.drafts(worlds, split)
-            listed += [Candidate(split, world, making.raw(template, draft, 0)) for template, world, draft in found]
+            listed += [
+                Candidate(split, world, making.raw(template, draft, 0)) for template, world, draft in found
+            ]
         else:
             listed += [Candidate(split, task.world, task.raw) for task in load(split)]
     return listed
@@ -66,18 +70,30 @@ def foreign_of(candidate: Candidate, every: list[Candidate]) -> Oracle:
     own = [other for other in kin if other.task["intent_template_id"] == candidate.task["intent_template_id"]]
     if own and candidate.task["instantiation_dict"]:
         return own[0].oracle()
-    others = [other for other in kin if other.task["intent_template_id"] != candidate.task["intent_template_id"]]
+    others = [
+        other for other in kin if other.task["intent_template_id"] != candidate.task["intent_template_id"]
+    ]
     return others[len(candidate.key) % len(others)].oracle() if others else Oracle(0, {})
 
 
-async def prove(listed: list[Candidate], every: list[Candidate], place: Place, worlds: Worlds, width: int, log: Path) -> int:
+def proven(log: Path) -> dict[str, dict[str, Any]]:
+    """What the log holds, by the tasks' keys."""
+    if not log.exists():
+        return {}
+    return {entry["key"]: entry for entry in map(json.loads, log.read_text(encoding="utf-8").splitlines())}
+
+
+async def prove(
+    listed: list[Candidate], every: list[Candidate], place: Place, worlds: Worlds, width: int, log: Path
+) -> int:
     """Prove the tasks, several at a time; how many don't hold."""
-    known = {}
-    if log.exists():
-        known = {entry["key"]: entry for entry in map(json.loads, log.read_text(encoding="utf-8").splitlines())}
+    known = proven(log)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     wrong = 0
-    with Progress(*columns, console=Console(stderr=True)) as progress, log.open("a", encoding="utf-8") as file:
+    with (
+        Progress(*columns, console=Console(stderr=True)) as progress,
+        log.open("a", encoding="utf-8") as file,
+    ):
         bar = progress.add_task("proofs", total=len(listed))
         waiting = iter(listed)
 
@@ -97,7 +113,9 @@ async def prove(listed: list[Candidate], every: list[Candidate], place: Place, w
                     known[candidate.key] = entry
                 if entry["problems"]:
                     wrong += 1
-                    what = f"{candidate.task['intent_template_id']} {candidate.world} {candidate.task['intent']}"
+                    what = (
+                        f"{candidate.task['intent_template_id']} {candidate.world} {candidate.task['intent']}"
+                    )
                     print(f"{what}: {'; '.join(entry['problems'])}", flush=True)
                 progress.advance(bar)
 
@@ -107,7 +125,7 @@ async def prove(listed: list[Candidate], every: list[Candidate], place: Place, w
 
 def keep(listed: list[Candidate], log: Path) -> None:
     """Write the tasks that have passed."""
-    known = {entry["key"]: entry for entry in map(json.loads, log.read_text(encoding="utf-8").splitlines())}
+    known = proven(log)
     splits: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for candidate in listed:
         entry = known[candidate.key]
@@ -151,10 +169,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--make", action="store_true", help="make the tasks anew from the worlds")
     parser.add_argument("--one", action="store_true", help="one task of each template")
-    parser.add_argument("--split", action="append", choices=SPLITS, help="only this split (may be given again)")
+    parser.add_argument(
+        "--split", action="append", choices=SPLITS, help="only this split (may be given again)"
+    )
     parser.add_argument("--templates", type=int, nargs="*", help="only these templates, by number")
     parser.add_argument("--width", type=int, default=4, help="episodes at a time (default 4)")
-    parser.add_argument("--log", type=Path, default=Path("runs/webarena-proofs.jsonl"), help="what has been proven")
+    parser.add_argument(
+        "--log", type=Path, default=Path("runs/webarena-proofs.jsonl"), help="what has been proven"
+    )
     arguments = parser.parse_args()
     arguments.log.parent.mkdir(parents=True, exist_ok=True)
     return asyncio.run(main_async(arguments))

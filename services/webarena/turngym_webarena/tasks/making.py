@@ -16,7 +16,11 @@ from turngym_webarena.sites.worlds import Worlds
 from turngym_webarena.tasks.families import TEMPLATES
 from turngym_webarena.tasks.families.model import BASE, Draft, Template, World
 
-WORLDS_OF = {"train": ("market-1", "market-2", "market-3"), "validation": ("market-4",), "test": ("market-5", "market-6")}
+WORLDS_OF = {
+    "train": ("market-1", "market-2", "market-3"),
+    "validation": ("market-4",),
+    "test": ("market-5", "market-6"),
+}
 DATA = Path(__file__).parent / "data"
 SHORT_TURNS, SHORT_NODES = 6, 220
 
@@ -64,3 +68,17 @@ def write(split: str, entries: list[dict[str, Any]]) -> None:
         entry["raw"]["task_id"] = number
         lines.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
     (DATA / f"{split}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+def family_table(official: dict[int, int]) -> str:
+    """The table of families for people: WebArena's templates with how many tasks they have there, and ours.
+
+    :param official: tasks of each of WebArena's templates.
+    """
+    rows = ["| family | split | site | WebArena's templates (tasks) | ours |", "|---|---|---|---|---|"]
+    for template in TEMPLATES.values():
+        theirs = ", ".join(f"{number} ({official[number]})" for number in template.official) or "–"
+        rows.append(
+            f"| {template.family} | {template.split} | {template.site} | {theirs} | {template.number} |"
+        )
+    return "\n".join(rows)

@@ -91,7 +91,10 @@ class Page:
     def field(self, name: str) -> Node:
         """The field with that label: one to write into or to choose from. Raises Lost."""
         for node in self.walk():
-            if node.role in ("textbox", "searchbox", "spinbutton", "combobox") and node.name.rstrip(" *") == name:
+            if (
+                node.role in ("textbox", "searchbox", "spinbutton", "combobox")
+                and node.name.rstrip(" *") == name
+            ):
                 return node
         raise Lost(f"no field {name!r} on this page")
 

@@ -93,7 +93,13 @@ def told_at_once(task: Mapping[str, Any], first: str) -> bool:
 
 
 async def problems(
-    place: Place, worlds: Worlds, task: Mapping[str, Any], world: str, oracle: Oracle, foreign: Oracle, touches: frozenset[str]
+    place: Place,
+    worlds: Worlds,
+    task: Mapping[str, Any],
+    world: str,
+    oracle: Oracle,
+    foreign: Oracle,
+    touches: frozenset[str],
 ) -> tuple[list[str], Played]:
     """What doesn't hold of a task, in words; and the oracle's episode."""
     found = []
@@ -104,7 +110,11 @@ async def problems(
         found.append(f"the oracle changes {', '.join(sorted(set(own.changes) - touches))}")
     if told_at_once(task, own.first):
         found.append("the answer stands on the first page")
-    for name, player in (("stop []", Fixed("stop []")), ("a wrong answer", Fixed(f"stop [{WRONG}]")), ("a foreign oracle", foreign)):
+    for name, player in (
+        ("stop []", Fixed("stop []")),
+        ("a wrong answer", Fixed(f"stop [{WRONG}]")),
+        ("a foreign oracle", foreign),
+    ):
         other = await play(place, worlds, task, world, player)
         if other.score != 0.0:
             found.append(f"{name} scores {other.score:g}")

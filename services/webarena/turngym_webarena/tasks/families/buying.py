@@ -6,7 +6,18 @@ from random import Random
 from turngym_webarena.sites.seeding.people import place
 from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
-    SHOP, Book, Draft, World, address, money, nouns, pages, shows, some, text_of, value_of,
+    SHOP,
+    Book,
+    Draft,
+    World,
+    address,
+    money,
+    nouns,
+    pages,
+    shows,
+    some,
+    text_of,
+    value_of,
 )  # fmt: skip
 from turngym_webarena.tasks.families.shopping import items
 from turngym_webarena.tasks.oracle import Params, Script
@@ -77,7 +88,8 @@ def _cart(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    303, "some of this product to the cart", [], "validation", SHOP, "Put this product into my cart, {{count}} of it", _cart_drafts,
+    303, "some of this product to the cart", [], "validation", SHOP,
+    "Put this product into my cart, {{count}} of it", _cart_drafts,
     _cart, touches=["cart_item"],
 )  # fmt: skip
 
@@ -88,7 +100,10 @@ def _kind_drafts(world: World, rng: Random) -> Iterator[Draft]:
         if kinds:
             kind = rng.choice(kinds)
             check = shows(
-                "__SHOPPING__/checkout/cart/", CART, row["name"], f"Size: {kind['size']}; Color: {kind['color']}"
+                "__SHOPPING__/checkout/cart/",
+                CART,
+                row["name"],
+                f"Size: {kind['size']}; Color: {kind['color']}",
             )
             yield Draft({"product": row["name"], "size": kind["size"], "color": kind["color"]}, pages(check))
 
@@ -164,7 +179,8 @@ def _cheapest_drafts(world: World, rng: Random) -> Iterator[Draft]:
         rows = sorted(world.products(identity), key=lambda row: row["price"])
         if rows[0]["price"] < rows[1]["price"] and rows[0]["type"] == "simple" and rows[0]["in_stock"]:
             yield Draft(
-                {"product_category": way}, pages(shows("func:shopping_get_latest_order_url()", ORDERED, rows[0]["sku"]))
+                {"product_category": way},
+                pages(shows("func:shopping_get_latest_order_url()", ORDERED, rows[0]["sku"])),
             )
 
 
@@ -178,7 +194,8 @@ def _cheapest(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    306, "buy the cheapest of a category", [216], "train", SHOP, "Buy the least expensive product of the category {{product_category}}",
+    306, "buy the cheapest of a category", [216], "train", SHOP,
+    "Buy the least expensive product of the category {{product_category}}",
     _cheapest_drafts, _cheapest, touches=BOUGHT, most=6,
 )  # fmt: skip
 
@@ -188,13 +205,19 @@ def _best_drafts(world: World, rng: Random) -> Iterator[Draft]:
         scored = []
         for row in world.found(term):
             stars = world.one(
-                "SELECT count(*) AS n, sum(rating) AS s FROM review WHERE product_id = ? AND status = 1", row["id"]
+                "SELECT count(*) AS n, sum(rating) AS s FROM review WHERE product_id = ? AND status = 1",
+                row["id"],
             )
             assert stars is not None
             if stars["n"] >= 5:
                 scored.append((round(stars["s"] / stars["n"] * 20), row))
         scored.sort(key=lambda pair: -pair[0])
-        if len(scored) > 1 and scored[0][0] > scored[1][0] and scored[0][1]["in_stock"] and scored[0][1]["type"] == "simple":
+        if (
+            len(scored) > 1
+            and scored[0][0] > scored[1][0]
+            and scored[0][1]["in_stock"]
+            and scored[0][1]["type"] == "simple"
+        ):
             check = shows("func:shopping_get_latest_order_url()", ORDERED, scored[0][1]["sku"])
             yield Draft({"product": term}, pages(check))
 
@@ -228,7 +251,8 @@ def _rated(page: Page) -> Iterator[tuple[int, str]]:
 
 BOOK.add(
     307, "buy the best rated", [172, 216], "test", SHOP,
-    'Buy the product with the highest rating among those that a search for "{{product}}" finds and that have at least 5 reviews',
+    'Buy the product with the highest rating among those that a search for "{{product}}" finds and that'
+    ' have at least 5 reviews',
     _best_drafts, _best, touches=BOUGHT, most=6,
 )  # fmt: skip
 
@@ -237,7 +261,8 @@ def _reorder_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for status in ("canceled", "complete"):
         row = world.orders("status = ?", status)[0]
         rows = world.all(
-            "SELECT order_item.*, product.in_stock, product.qty AS stock FROM order_item JOIN product ON product.id = product_id"
+            "SELECT order_item.*, product.in_stock, product.qty AS stock FROM order_item JOIN product ON"
+            " product.id = product_id"
             " WHERE order_id = ?",
             row["id"],
         )
@@ -248,7 +273,9 @@ def _reorder_drafts(world: World, rng: Random) -> Iterator[Draft]:
 
 def _reorder(params: Params, page: Page) -> Script:
     page = yield from moves.account(page, "My Orders")
-    row = yield from moves.rows_until(page, "Order #", lambda row: row["Status"].text == params["status"].title())
+    row = yield from moves.rows_until(
+        page, "Order #", lambda row: row["Status"].text == params["status"].title()
+    )
     button = row["Action"].find("button", "Reorder") if row else None
     if button is None:
         raise Lost("no such order")
@@ -265,7 +292,14 @@ BOOK.add(
 
 def _letter_drafts(world: World, rng: Random) -> Iterator[Draft]:
     yield Draft(
-        {}, pages(shows("__SHOPPING__/newsletter/manage/", "document.querySelector('[title=\"General Subscription\"').checked.toString()", exact="true"))
+        {},
+        pages(
+            shows(
+                "__SHOPPING__/newsletter/manage/",
+                "document.querySelector('[title=\"General Subscription\"').checked.toString()",
+                exact="true",
+            )
+        ),
     )
 
 
@@ -284,12 +318,16 @@ BOOK.add(
 
 def _coupon_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for reason in some(rng, REASONS, 6):
-        yield Draft({"reason": reason}, address("__SHOPPING__/contact/", shows("last", MESSAGE, "coupon", reason)))
+        yield Draft(
+            {"reason": reason}, address("__SHOPPING__/contact/", shows("last", MESSAGE, "coupon", reason))
+        )
 
 
 def _coupon(params: Params, page: Page) -> Script:
     page = yield moves.press(page, "link", "Contact Us")
-    yield moves.write(page, "What’s on your mind?", f"Could you send me a coupon? The reason is: {params['reason']}.")
+    yield moves.write(
+        page, "What’s on your mind?", f"Could you send me a coupon? The reason is: {params['reason']}."
+    )
     return ""
 
 
@@ -305,7 +343,13 @@ def _refund_drafts(world: World, rng: Random) -> Iterator[Draft]:
         sku = world.value("SELECT sku FROM order_item WHERE order_id = ? ORDER BY id", row["id"])
         one = world.value("SELECT count(*) FROM order_item WHERE order_id = ?", row["id"]) == 1
         if one:
-            wanted = ("refund", "it broke after three days of use", row["increment_id"], sku, money(row["grand_total"]))
+            wanted = (
+                "refund",
+                "it broke after three days of use",
+                row["increment_id"],
+                sku,
+                money(row["grand_total"]),
+            )
             check = shows("last", MESSAGE, *wanted)
             yield Draft({"order_number": row["increment_id"]}, address("__SHOPPING__/contact/", check))
 
@@ -326,7 +370,8 @@ def _refund(params: Params, page: Page) -> Script:
 
 BOOK.add(
     311, "ask for a refund", [153, 154], "test", SHOP,
-    "Draft a message by the contact form that asks for a refund of what I bought with order {{order_number}}, stating that it broke"
+    "Draft a message by the contact form that asks for a refund of what I bought with order"
+    " {{order_number}}, stating that it broke"
     " after three days of use. Include the order number, the product's SKU and the order's grand total. Don't submit it",
     _refund_drafts, _refund,
 )  # fmt: skip
@@ -368,9 +413,15 @@ BOOK.add(
 def _review_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in some(rng, world.named(), 8):
         stars, nickname = rng.randint(1, 5), rng.choice(NICKNAMES)
-        check = shows("__SHOPPING__/review/customer/", text_of("main tbody tr"), row["name"], f"{stars * 20}%")
+        check = shows(
+            "__SHOPPING__/review/customer/", text_of("main tbody tr"), row["name"], f"{stars * 20}%"
+        )
         word = "1 star" if stars == 1 else f"{stars} stars"
-        nick = shows("__SHOPPING__/review/customer/", "document.querySelector('main tbody tr').dataset.nickname", exact=nickname)
+        nick = shows(
+            "__SHOPPING__/review/customer/",
+            "document.querySelector('main tbody tr').dataset.nickname",
+            exact=nickname,
+        )
         yield Draft({"num_star": word, "nickname": nickname}, pages(check, nick), _url(row))
 
 
@@ -392,7 +443,10 @@ BOOK.add(
 
 def _name_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for name in some(rng, ("Hawthorne", "Lindgren", "Okonkwo", "Delacroix", "Yamada", "Petersen"), 6):
-        yield Draft({"name": name}, pages(shows("__SHOPPING__/customer/account/edit/", value_of("lastname"), exact=name)))
+        yield Draft(
+            {"name": name},
+            pages(shows("__SHOPPING__/customer/account/edit/", value_of("lastname"), exact=name)),
+        )
 
 
 def _name(params: Params, page: Page) -> Script:

@@ -74,7 +74,8 @@ class World:
             parts = words.split()
             has = " AND ".join(["(' ' || name || ' ' || sku) LIKE ?"] * len(parts))
             self._found[words] = self.all(
-                f"SELECT * FROM product WHERE visible AND status = 1 AND {has} ORDER BY id", *(f"% {part}%" for part in parts)
+                f"SELECT * FROM product WHERE visible AND status = 1 AND {has} ORDER BY id",
+                *(f"% {part}%" for part in parts),
             )
         return self._found[words]
 
@@ -182,13 +183,20 @@ def address(url: str, *checks: dict[str, Any]) -> dict[str, Any]:
 def pages(*checks: dict[str, Any]) -> dict[str, Any]:
     """These checks of pages must hold afterwards."""
     return {
-        "eval_types": ["program_html"], "reference_answers": None, "reference_url": "", "program_html": list(checks)
+        "eval_types": ["program_html"],
+        "reference_answers": None,
+        "reference_url": "",
+        "program_html": list(checks),
     }
 
 
-def shows(url: str, locator: str, *include: str, without: Sequence[str] = (), exact: str | None = None) -> dict[str, Any]:
+def shows(
+    url: str, locator: str, *include: str, without: Sequence[str] = (), exact: str | None = None
+) -> dict[str, Any]:
     """A part of a page must hold these texts, hold none of those, or be exactly one."""
-    required: dict[str, Any] = {"exact_match": exact} if exact is not None else {"must_include": list(include)}
+    required: dict[str, Any] = (
+        {"exact_match": exact} if exact is not None else {"must_include": list(include)}
+    )
     if without:
         required["must_exclude"] = list(without)
     return {"url": url, "locator": locator, "required_contents": required}
@@ -223,12 +231,12 @@ MONTHS = (
 
 
 def month_of(stamp: str) -> str:
-    """"March 2023" for a stamp within it."""
+    """ "March 2023" for a stamp within it."""
     return f"{MONTHS[int(stamp[5:7]) - 1]} {stamp[:4]}"
 
 
 def stem_of(month: str) -> str:
-    """"2023-03" for "March 2023"."""
+    """ "2023-03" for "March 2023"."""
     name, year = month.split()
     return f"{year}-{MONTHS.index(name) + 1:02}"
 

@@ -88,7 +88,9 @@ def _entry(page: Page, section: str, entry: str) -> Node | None:
     return None
 
 
-def rows_until(page: Page, column: str, done: Callable[[dict[str, Node]], bool]) -> Generator[str, Page, dict[str, Node] | None]:
+def rows_until(
+    page: Page, column: str, done: Callable[[dict[str, Node]], bool]
+) -> Generator[str, Page, dict[str, Node] | None]:
     """The first row of a paged table for which ``done`` holds, going from page to page; None where there is none. The page
     that it stands on is then the current one."""
     while True:

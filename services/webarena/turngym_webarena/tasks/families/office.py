@@ -8,7 +8,20 @@ from turngym_webarena.sites.shop.orders import STATUSES
 from turngym_webarena.sites.web import full_time
 from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
-    ADMIN, MONTHS, Book, Draft, World, address, answer, exactly, impossible, money, shows, some, stem_of, unique,
+    ADMIN,
+    MONTHS,
+    Book,
+    Draft,
+    World,
+    address,
+    answer,
+    exactly,
+    impossible,
+    money,
+    shows,
+    some,
+    stem_of,
+    unique,
 )  # fmt: skip
 from turngym_webarena.tasks.oracle import Params, Script
 from turngym_webarena.tasks.page import Lost, Node, Page, amount
@@ -45,7 +58,9 @@ def narrow(page: Page, **filters: str) -> moves.Move:
     return (yield moves.press(page, "button", "Apply Filters"))
 
 
-def report(page: Page, entry: str, period: str, first: str, last: str, status: str | None = None) -> moves.Move:
+def report(
+    page: Page, entry: str, period: str, first: str, last: str, status: str | None = None
+) -> moves.Move:
     """Show a report."""
     page = yield from moves.office(page, "Reports", entry)
     page = yield moves.choose(page, "Period", period)
@@ -61,8 +76,10 @@ def report(page: Page, entry: str, period: str, first: str, last: str, status: s
 
 def _sold(world: World, begin: str, end: str) -> list[tuple[str, int]]:
     rows = world.all(
-        "SELECT product.name AS name, sum(order_item.qty) AS sold FROM order_item JOIN sales_order ON sales_order.id = order_id"
-        " JOIN product ON product.id = product_id WHERE created_at >= ? AND created_at < ? AND sales_order.status <> 'canceled'"
+        "SELECT product.name AS name, sum(order_item.qty) AS sold FROM order_item JOIN sales_order ON"
+        " sales_order.id = order_id"
+        " JOIN product ON product.id = product_id WHERE created_at >= ? AND created_at < ? AND"
+        " sales_order.status <> 'canceled'"
         " GROUP BY product.id ORDER BY sold DESC, product.id LIMIT 6",
         begin, end,
     )  # fmt: skip
@@ -93,7 +110,8 @@ def _best(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    401, "best-selling products", [279], "train", ADMIN, "What are the names of the top-{{n}} best-selling products in {{period}}?",
+    401, "best-selling products", [279], "train", ADMIN,
+    "What are the names of the top-{{n}} best-selling products in {{period}}?",
     _best_drafts, _best,
 )  # fmt: skip
 
@@ -101,8 +119,10 @@ BOOK.add(
 def _most_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for year in sorted({str(world.now.year - back) for back in range(3)}):
         rows = world.all(
-            "SELECT firstname || ' ' || lastname AS name, count(*) AS n FROM sales_order JOIN customer ON customer.id = customer_id"
-            " WHERE sales_order.created_at LIKE ? AND sales_order.status = 'complete' GROUP BY customer.id ORDER BY n DESC LIMIT 2",
+            "SELECT firstname || ' ' || lastname AS name, count(*) AS n FROM sales_order JOIN customer ON"
+            " customer.id = customer_id"
+            " WHERE sales_order.created_at LIKE ? AND sales_order.status = 'complete' GROUP BY customer.id ORDER"
+            " BY n DESC LIMIT 2",
             f"{year}%",
         )
         if len(rows) == 2 and rows[0]["n"] > rows[1]["n"]:
@@ -116,7 +136,8 @@ def _most(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    402, "customer with most orders", [276], "test", ADMIN, "Which customer has the greatest number of complete orders in {{year}}?",
+    402, "customer with most orders", [276], "test", ADMIN,
+    "Which customer has the greatest number of complete orders in {{year}}?",
     _most_drafts, _most,
 )  # fmt: skip
 
@@ -129,7 +150,8 @@ def _monthly_drafts(world: World, rng: Random) -> Iterator[Draft]:
         parts = []
         for number in range(first, last + 1):
             count = world.value(
-                "SELECT count(*) FROM sales_order WHERE created_at LIKE ? AND status = 'complete'", f"{year}-{number:02}%"
+                "SELECT count(*) FROM sales_order WHERE created_at LIKE ? AND status = 'complete'",
+                f"{year}-{number:02}%",
             )
             parts.append(f"{number:02}:{count}")
             if not count:
@@ -154,7 +176,8 @@ BOOK.add(
 )  # fmt: skip
 
 _REPORTS = {"orders": ("sales", "Orders"), "tax": ("tax", "Tax"), "shipping": ("shipping", "Shipping"),
-            "refunds": ("refunded", "Refunds"), "coupons": ("coupons", "Coupons"), "invoiced": ("invoiced", "Invoiced")}  # fmt: skip
+            "refunds": ("refunded", "Refunds"), "coupons": ("coupons", "Coupons"), "invoiced":
+            ("invoiced", "Invoiced")}  # fmt: skip
 
 
 def _create_drafts(world: World, rng: Random) -> Iterator[Draft]:
@@ -167,7 +190,9 @@ def _create_drafts(world: World, rng: Random) -> Iterator[Draft]:
         ]
         table = shows("last", "document.querySelector('main table') ? 'shown' : 'missing'", exact="shown")
         params = {"type": kind, "start_date": begin, "end_date": end}
-        yield Draft(params, address(f"__SHOPPING_ADMIN__/reports/report_sales/{_REPORTS[kind][0]}/", *checks, table))
+        yield Draft(
+            params, address(f"__SHOPPING_ADMIN__/reports/report_sales/{_REPORTS[kind][0]}/", *checks, table)
+        )
 
 
 def _create(params: Params, page: Page) -> Script:
@@ -198,7 +223,8 @@ def _terms(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    405, "top search terms", [285, 1001], "train", ADMIN, "List the top {{n}} search terms in my store by their uses", _terms_drafts,
+    405, "top search terms", [285, 1001], "train", ADMIN,
+    "List the top {{n}} search terms in my store by their uses", _terms_drafts,
     _terms,
 )  # fmt: skip
 
@@ -217,7 +243,14 @@ def _uses(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    406, "uses of a search term", [285], "test", ADMIN, 'How often have customers searched for "{{term}}"?', _uses_drafts, _uses
+    406,
+    "uses of a search term",
+    [285],
+    "test",
+    ADMIN,
+    'How often have customers searched for "{{term}}"?',
+    _uses_drafts,
+    _uses,
 )
 
 # -- reviews -----------------------------------------------------------------------------------------------------------
@@ -225,7 +258,10 @@ BOOK.add(
 
 def _status_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for name, status in REVIEW_STATUSES.items():
-        yield Draft({"status": name}, exactly(str(world.value("SELECT count(*) FROM review WHERE status = ?", status))))
+        yield Draft(
+            {"status": name},
+            exactly(str(world.value("SELECT count(*) FROM review WHERE status = ?", status))),
+        )
 
 
 def _status(params: Params, page: Page) -> Script:
@@ -235,7 +271,8 @@ def _status(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    407, "reviews of a status", [277], "train", ADMIN, "What is the total count of {{status}} reviews amongst all the reviews?",
+    407, "reviews of a status", [277], "train", ADMIN,
+    "What is the total count of {{status}} reviews amongst all the reviews?",
     _status_drafts, _status,
 )  # fmt: skip
 
@@ -295,7 +332,8 @@ def _unhappy(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    410, "unhappy customers", [245, 249], "train", ADMIN, 'Who gave "{{product}}" one star, in reviews of any status? List the names',
+    410, "unhappy customers", [245, 249], "train", ADMIN,
+    'Who gave "{{product}}" one star, in reviews of any status? List the names',
     _unhappy_drafts, _unhappy,
 )  # fmt: skip
 
@@ -303,7 +341,8 @@ BOOK.add(
 def _mail_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in some(rng, world.named(), 300):
         rows = world.all(
-            "SELECT nickname, email FROM review JOIN customer ON customer.id = customer_id WHERE product_id = ? AND rating = 1",
+            "SELECT nickname, email FROM review JOIN customer ON customer.id = customer_id WHERE product_id = ?"
+            " AND rating = 1",
             row["id"],
         )
         total = world.value("SELECT count(*) FROM review WHERE product_id = ? AND rating = 1", row["id"])
@@ -345,13 +384,16 @@ def _phone(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    412, "customer by telephone", [364], "validation", ADMIN, "Find the customer name and email with phone number {{PhoneNum}}",
+    412, "customer by telephone", [364], "validation", ADMIN,
+    "Find the customer name and email with phone number {{PhoneNum}}",
     _phone_drafts, _phone,
 )  # fmt: skip
 
 LISTS = {
-    "all customers": ("customer/index/", "Customers", "All Customers"), "all invoices": ("sales/invoice/", "Sales", "Invoices"),
-    "all credit memos": ("sales/creditmemo/", "Sales", "Credit Memos"), "all shipments": ("sales/shipment/", "Sales", "Shipments"),
+    "all customers": ("customer/index/", "Customers", "All Customers"), "all invoices":
+    ("sales/invoice/", "Sales", "Invoices"),
+    "all credit memos": ("sales/creditmemo/", "Sales", "Credit Memos"), "all shipments":
+    ("sales/shipment/", "Sales", "Shipments"),
     "all cart price rules": ("sales_rule/promo_quote/", "Marketing", "Cart Price Rules"),
     "all pending reviews": ("review/product/pending/", "Marketing", "Pending Reviews"),
 }  # fmt: skip
@@ -373,7 +415,10 @@ BOOK.add(413, "show a list", [255], "train", ADMIN, "Show {{list}}", _list_draft
 
 def _theme_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in world.all("SELECT * FROM theme ORDER BY id"):
-        yield Draft({"name": row["title"]}, address(f"__SHOPPING_ADMIN__/admin/system_design_theme/edit/id/{row['id']}/"))
+        yield Draft(
+            {"name": row["title"]},
+            address(f"__SHOPPING_ADMIN__/admin/system_design_theme/edit/id/{row['id']}/"),
+        )
 
 
 def _theme(params: Params, page: Page) -> Script:
@@ -386,7 +431,15 @@ def _theme(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    414, "preview a theme", [266], "validation", ADMIN, "Preview the {{name}} theme for my shop", _theme_drafts, _theme, most=3
+    414,
+    "preview a theme",
+    [266],
+    "validation",
+    ADMIN,
+    "Preview the {{name}} theme for my shop",
+    _theme_drafts,
+    _theme,
+    most=3,
 )
 
 # -- orders ------------------------------------------------------------------------------------------------------------
@@ -409,11 +462,17 @@ def _lookup(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    415, "look up orders of a status", [253], "train", ADMIN, 'Look up the orders whose status is "{{status}}"', _lookup_drafts,
+    415, "look up orders of a status", [253], "train", ADMIN,
+    'Look up the orders whose status is "{{status}}"', _lookup_drafts,
     _lookup, most=7,
 )  # fmt: skip
 
-ATTRIBUTES = {"customer name": "Bill-to Name", "order ID": "ID", "purchase date": "Purchase Date", "grand total": "Grand Total"}
+ATTRIBUTES = {
+    "customer name": "Bill-to Name",
+    "order ID": "ID",
+    "purchase date": "Purchase Date",
+    "grand total": "Grand Total",
+}
 
 
 def _attribute_drafts(world: World, rng: Random) -> Iterator[Draft]:
@@ -421,7 +480,8 @@ def _attribute_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for attribute, status in some(rng, pairs, 8):
         row = world.one(
             "SELECT sales_order.*, firstname || ' ' || lastname AS name FROM sales_order JOIN order_address"
-            " ON order_id = sales_order.id AND kind = 'billing' WHERE status = ? ORDER BY created_at DESC, sales_order.id DESC",
+            " ON order_id = sales_order.id AND kind = 'billing' WHERE status = ? ORDER BY created_at DESC,"
+            " sales_order.id DESC",
             status,
         )
         if row is not None:
@@ -439,7 +499,8 @@ def _attribute(params: Params, page: Page) -> Script:
 
 BOOK.add(
     416, "something about the newest order of a status", [366], "train", ADMIN,
-    'Get the {{attribute}} of the most recent order with status "{{status}}", as the list of orders shows it', _attribute_drafts,
+    'Get the {{attribute}} of the most recent order with status "{{status}}", as the list of orders shows it',
+    _attribute_drafts,
     _attribute,
 )  # fmt: skip
 
@@ -448,7 +509,9 @@ def _sum_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for status, title in STATUSES.items():
         count = rng.randint(2, 5)
         rows = world.all(
-            "SELECT grand_total FROM sales_order WHERE status = ? ORDER BY created_at DESC, id DESC LIMIT ?", status, count
+            "SELECT grand_total FROM sales_order WHERE status = ? ORDER BY created_at DESC, id DESC LIMIT ?",
+            status,
+            count,
         )
         if len(rows) == count:
             params = {"N": str(count), "status": title}
@@ -470,7 +533,8 @@ BOOK.add(
 def _sold_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for count in (2, 3, 4):
         total = world.value(
-            "SELECT sum(qty) FROM order_item WHERE order_id IN (SELECT id FROM sales_order ORDER BY created_at DESC, id DESC LIMIT ?)",
+            "SELECT sum(qty) FROM order_item WHERE order_id IN (SELECT id FROM sales_order ORDER BY created_at"
+            " DESC, id DESC LIMIT ?)",
             count,
         )
         yield Draft({"k": str(count)}, exactly(str(total)))
@@ -487,7 +551,8 @@ def _sold_items(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    418, "items of the newest orders", [1002], "train", ADMIN, "What's the total number of items sold in the most recent {{k}} orders?",
+    418, "items of the newest orders", [1002], "train", ADMIN,
+    "What's the total number of items sold in the most recent {{k}} orders?",
     _sold_drafts, _sold_items,
 )  # fmt: skip
 
@@ -496,7 +561,8 @@ def _canceled_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for month in _past_months(world, rng, 17):
         rows = world.all(
             "SELECT firstname || ' ' || lastname AS name, count(*) AS n FROM sales_order JOIN order_address ON order_id ="
-            " sales_order.id AND kind = 'billing' WHERE status = 'canceled' AND created_at LIKE ? GROUP BY name ORDER BY n DESC",
+            " sales_order.id AND kind = 'billing' WHERE status = 'canceled' AND created_at LIKE ? GROUP BY name"
+            " ORDER BY n DESC",
             f"{stem_of(month)}%",
         )
         if len(rows) > 1 and rows[0]["n"] > rows[1]["n"]:
@@ -532,7 +598,14 @@ def _invoice(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    420, "total of an invoice", [274], "train", ADMIN, "Tell me the grand total of invoice {{id}}", _invoice_drafts, _invoice
+    420,
+    "total of an invoice",
+    [274],
+    "train",
+    ADMIN,
+    "Tell me the grand total of invoice {{id}}",
+    _invoice_drafts,
+    _invoice,
 )
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -558,7 +631,8 @@ def _left(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    421, "products with few units left", [368], "train", ADMIN, "Give me the {{Attribute}} of the products that have {{N}} units left",
+    421, "products with few units left", [368], "train", ADMIN,
+    "Give me the {{Attribute}} of the products that have {{N}} units left",
     _left_drafts, _left,
 )  # fmt: skip
 
@@ -578,5 +652,12 @@ def _day(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    422, "orders of a day", [270], "validation", ADMIN, "How many orders were placed on {{date}}?", _day_drafts, _day
+    422,
+    "orders of a day",
+    [270],
+    "validation",
+    ADMIN,
+    "How many orders were placed on {{date}}?",
+    _day_drafts,
+    _day,
 )

@@ -7,14 +7,31 @@ from turngym_webarena.sites.shop.orders import STATUSES
 from turngym_webarena.sites.web import long_date, short_date
 from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
-    SHOP, Book, Draft, Row, World, address, answer, exactly, impossible, money, month_of, some,
+    SHOP,
+    Book,
+    Draft,
+    Row,
+    World,
+    address,
+    answer,
+    exactly,
+    impossible,
+    money,
+    month_of,
+    some,
 )  # fmt: skip
 from turngym_webarena.tasks.families.moves import Move, before_month, in_month
 from turngym_webarena.tasks.oracle import Params, Script
 from turngym_webarena.tasks.page import Lost, Node, Page, amount
 
 BOOK = Book()
-KINDS = {"pending": "pending", "processing": "processing", "complete": "complete", "canceled": "canceled", "closed": "closed"}
+KINDS = {
+    "pending": "pending",
+    "processing": "processing",
+    "complete": "complete",
+    "canceled": "canceled",
+    "closed": "closed",
+}
 Rows = Generator[str, Page, list[dict[str, Node]]]
 
 
@@ -64,7 +81,8 @@ def _number(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    202, "number of the latest order of a status", [213], "train", SHOP, "Get the order number of my most recent {{status}} order",
+    202, "number of the latest order of a status", [213], "train", SHOP,
+    "Get the order number of my most recent {{status}} order",
     _number_drafts, _number,
 )  # fmt: skip
 
@@ -80,7 +98,8 @@ def _cost(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    203, "cost of the latest order of a status", [214, 160], "test", SHOP, "Tell me the total cost of my latest {{status}} order",
+    203, "cost of the latest order of a status", [214, 160], "test", SHOP,
+    "Tell me the total cost of my latest {{status}} order",
     _cost_drafts, _cost,
 )  # fmt: skip
 
@@ -137,7 +156,8 @@ def _info(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    205, "something about an order", [206], "train", SHOP, "Show me the {{info}} for order number {{order_number}}", _info_drafts,
+    205, "something about an order", [206], "train", SHOP,
+    "Show me the {{info}} for order number {{order_number}}", _info_drafts,
     _info,
 )  # fmt: skip
 
@@ -315,7 +335,9 @@ BOOK.add(
 
 
 def _delivery_drafts(world: World, rng: Random) -> Iterator[Draft]:
-    for place in some(rng, ("4000 Forbes Lane, Pittsburgh", "6726 McPherson Road, Dayton", "77 Harbor Way, Salem"), 3):
+    for place in some(
+        rng, ("4000 Forbes Lane, Pittsburgh", "6726 McPherson Road, Dayton", "77 Harbor Way, Salem"), 3
+    ):
         yield Draft({"address": place}, impossible("An order's address can't be changed once it is placed."))
 
 

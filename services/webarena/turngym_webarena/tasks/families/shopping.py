@@ -8,7 +8,20 @@ from urllib.parse import quote_plus
 from turngym_webarena.sites.seeding.vocabulary import amount_text, leaves
 from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
-    SHOP, Book, Draft, Row, World, address, answer, aspects, exactly, money, nouns, shows, some, text_of, unique,
+    SHOP,
+    Book,
+    Draft,
+    Row,
+    World,
+    address,
+    answer,
+    aspects,
+    exactly,
+    money,
+    nouns,
+    shows,
+    some,
+    text_of,
 )  # fmt: skip
 from turngym_webarena.tasks.oracle import Params, Script
 from turngym_webarena.tasks.page import Lost, Node, Page, amount
@@ -78,7 +91,9 @@ def _price_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for identity, way, path in _leaf(world, rng)[:_COUNT]:
         prices = sorted(row["price"] for row in world.products(identity))
         limit = prices[len(prices) // 3] // 100 + 1
-        yield Draft({"category": way, "price": str(limit)}, address(f"__SHOPPING__/{path}.html?price=0-{limit}"))
+        yield Draft(
+            {"category": way, "price": str(limit)}, address(f"__SHOPPING__/{path}.html?price=0-{limit}")
+        )
 
 
 def _price(params: Params, page: Page) -> Script:
@@ -100,7 +115,9 @@ def _sorted_drafts(world: World, rng: Random) -> Iterator[Draft]:
         rows = sorted(world.products(identity), key=lambda row: row["price"], reverse=order == "descending")
         if rows[0]["price"] != rows[1]["price"]:
             url = f"__SHOPPING__/{path}.html?product_list_order=price"
-            yield Draft({"category": way, "order": order}, address(url, shows("last", FIRST, exact=rows[0]["name"])))
+            yield Draft(
+                {"category": way, "order": order}, address(url, shows("last", FIRST, exact=rows[0]["name"]))
+            )
 
 
 def _sorted(params: Params, page: Page) -> Script:
@@ -120,7 +137,9 @@ BOOK.add(
 def _dearest_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for identity, way, _ in _leaf(world, rng)[:_COUNT]:
         kind = rng.choice(("most expensive", "least expensive"))
-        rows = sorted(world.products(identity), key=lambda row: row["price"], reverse=kind == "most expensive")
+        rows = sorted(
+            world.products(identity), key=lambda row: row["price"], reverse=kind == "most expensive"
+        )
         if rows[0]["price"] != rows[1]["price"]:
             yield Draft({"kind": kind, "category": way}, address(f"__SHOPPING__/{rows[0]['slug']}.html"))
 
@@ -350,7 +369,9 @@ def _sku(params: Params, page: Page) -> Script:
     raise Lost("no SKU on this page")
 
 
-BOOK.add(111, "number of a product", [], "train", SHOP, 'What is the SKU of "{{product}}"?', _sku_drafts, _sku)
+BOOK.add(
+    111, "number of a product", [], "train", SHOP, 'What is the SKU of "{{product}}"?', _sku_drafts, _sku
+)
 
 
 def _stars_drafts(world: World, rng: Random) -> Iterator[Draft]:
@@ -390,7 +411,9 @@ def _mention_drafts(world: World, rng: Random) -> Iterator[Draft]:
 def _mention(params: Params, page: Page) -> Script:
     phrases = [phrase.lower() for phrase in aspects()[params["description"]]]
     listed = yield from every_review(page)
-    return ", ".join(author for author, text, _ in listed if any(phrase in text.lower() for phrase in phrases))
+    return ", ".join(
+        author for author, text, _ in listed if any(phrase in text.lower() for phrase in phrases)
+    )
 
 
 BOOK.add(

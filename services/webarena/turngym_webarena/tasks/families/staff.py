@@ -8,7 +8,16 @@ from turngym_webarena.sites.seeding.people import place
 from turngym_webarena.sites.web import plain_money
 from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
-    ADMIN, Book, Draft, Row, World, pages, shows, some, text_of, value_of,
+    ADMIN,
+    Book,
+    Draft,
+    Row,
+    World,
+    pages,
+    shows,
+    some,
+    text_of,
+    value_of,
 )  # fmt: skip
 from turngym_webarena.tasks.families.office import narrow
 from turngym_webarena.tasks.oracle import Params, Script
@@ -59,10 +68,13 @@ def product(page: Page, name: str) -> moves.Move:
 
 def _cancel_drafts(world: World, rng: Random) -> Iterator[Draft]:
     rows = world.all(
-        "SELECT * FROM sales_order WHERE status IN ('pending', 'fraud') AND id NOT IN (SELECT order_id FROM invoice) ORDER BY id"
+        "SELECT * FROM sales_order WHERE status IN ('pending', 'fraud') AND id NOT IN (SELECT order_id FROM"
+        " invoice) ORDER BY id"
     )
     for row in some(rng, rows, 8):
-        yield Draft({"id": f"#{row['increment_id']}"}, pages(shows(_order_url(row["id"]), STATUS, exact="Canceled")))
+        yield Draft(
+            {"id": f"#{row['increment_id']}"}, pages(shows(_order_url(row["id"]), STATUS, exact="Canceled"))
+        )
 
 
 def _cancel(params: Params, page: Page) -> Script:
@@ -72,19 +84,31 @@ def _cancel(params: Params, page: Page) -> Script:
 
 
 BOOK.add(
-    501, "cancel an order", [257], "train", ADMIN, "Cancel order {{id}}", _cancel_drafts, _cancel, touches=["sales_order"]
+    501,
+    "cancel an order",
+    [257],
+    "train",
+    ADMIN,
+    "Cancel order {{id}}",
+    _cancel_drafts,
+    _cancel,
+    touches=["sales_order"],
 )
 
 
 def _notify_drafts(world: World, rng: Random) -> Iterator[Draft]:
     rows = world.all(
-        "SELECT sales_order.id, firstname || ' ' || lastname AS name FROM sales_order JOIN order_address ON order_id ="
-        " sales_order.id AND kind = 'billing' WHERE status = 'pending' GROUP BY customer_id HAVING max(created_at) ORDER BY name"
+        "SELECT sales_order.id, firstname || ' ' || lastname AS name, max(created_at)"
+        " FROM sales_order JOIN order_address ON order_id ="
+        " sales_order.id AND kind = 'billing' WHERE status = 'pending' GROUP BY customer_id"
+        " ORDER BY name"
     )
     for row in some(rng, rows, 6):
         message = rng.choice(MESSAGES)
         check = shows(_order_url(row["id"]), NOTE, exact=message)
-        told = shows(_order_url(row["id"]), text_of("#order_history_block .note-list li"), "Customer Notified")
+        told = shows(
+            _order_url(row["id"]), text_of("#order_history_block .note-list li"), "Customer Notified"
+        )
         yield Draft({"name": row["name"], "message": message}, pages(check, told))
 
 
@@ -111,9 +135,13 @@ def _track_drafts(world: World, rng: Random) -> Iterator[Draft]:
     )
     for row in some(rng, rows, 8):
         carrier, number = rng.choice(CARRIERS), str(rng.randint(10**8, 10**9 - 1))
-        url = f"__SHOPPING_ADMIN__/sales/order/commentsHistory/order_id/{row['id']}/active_tab/order_shipments/"
+        url = (
+            f"__SHOPPING_ADMIN__/sales/order/commentsHistory/order_id/{row['id']}/active_tab/order_shipments/"
+        )
         check = shows(url, "", f"Tracking number {number} for {carrier} assigned")
-        yield Draft({"order": f"#{row['increment_id']}", "service": carrier, "tracking": number}, pages(check))
+        yield Draft(
+            {"order": f"#{row['increment_id']}", "service": carrier, "tracking": number}, pages(check)
+        )
 
 
 def _track(params: Params, page: Page) -> Script:
@@ -134,7 +162,13 @@ def _address_drafts(world: World, rng: Random) -> Iterator[Draft]:
     rows = world.all("SELECT * FROM sales_order WHERE status IN ('pending', 'processing') ORDER BY id")
     for row in some(rng, rows, 8):
         street, _, city, region, postcode = place(rng)
-        params = {"order_id": f"#{row['increment_id']}", "street": street, "city": city, "region": region, "postcode": postcode}
+        params = {
+            "order_id": f"#{row['increment_id']}",
+            "street": street,
+            "city": city,
+            "region": region,
+            "postcode": postcode,
+        }
         check = shows(_order_url(row["id"]), text_of("main"), street, f"{city}, {region}, {postcode}")
         yield Draft(params, pages(check))
 
@@ -142,7 +176,12 @@ def _address_drafts(world: World, rng: Random) -> Iterator[Draft]:
 def _address(params: Params, page: Page) -> Script:
     page = yield from order(page, params["order_id"].removeprefix("#"))
     page = yield moves.press(page, "link", "Edit Shipping Address")
-    labels = {"street": "Street Address", "city": "City", "region": "State/Province", "postcode": "Zip/Postal Code"}
+    labels = {
+        "street": "Street Address",
+        "city": "City",
+        "region": "State/Province",
+        "postcode": "Zip/Postal Code",
+    }
     for key, label in labels.items():
         page = yield from moves.fill(page, label, params[key])
     yield moves.press(page, "button", "Save Order Address")
@@ -212,7 +251,9 @@ BOOK.add(
 def _out_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in _variants(world, rng):
         rows = world.all(
-            "SELECT * FROM product WHERE parent_id = ? AND size = ? ORDER BY id", row["parent_id"], row["size"]
+            "SELECT * FROM product WHERE parent_id = ? AND size = ? ORDER BY id",
+            row["parent_id"],
+            row["size"],
         )
         if all(kind["in_stock"] for kind in rows):
             checks = [shows(_edit_url(kind), IN_STOCK, exact="0") for kind in rows]
@@ -265,20 +306,26 @@ BOOK.add(
 def _prices_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in _variants(world, rng):
         rows = world.all(
-            "SELECT * FROM product WHERE parent_id = ? AND color = ? ORDER BY id", row["parent_id"], row["color"]
+            "SELECT * FROM product WHERE parent_id = ? AND color = ? ORDER BY id",
+            row["parent_id"],
+            row["color"],
         )
         percent = rng.choice((10, 20, 25, 50))
         price = row["price"] - row["price"] * percent // 100
         if row["price"] * percent % 100 == 0:
             params = {"color": row["color"], "product": row["line"], "amount": f"{percent}%"}
-            yield Draft(params, pages(*(shows(_edit_url(kind), PRICE, exact=plain_money(price)) for kind in rows)))
+            yield Draft(
+                params, pages(*(shows(_edit_url(kind), PRICE, exact=plain_money(price)) for kind in rows))
+            )
 
 
 def _prices(params: Params, page: Page) -> Script:
     percent = int(params["amount"].rstrip("%"))
     page = yield from moves.office(page, "Catalog", "Products")
     page = yield from narrow(page, Name=f"{params['product']}-")
-    numbers = [row["ID"].text for row in page.table("SKU") if row["Name"].text.endswith(f"-{params['color']}")]
+    numbers = [
+        row["ID"].text for row in page.table("SKU") if row["Name"].text.endswith(f"-{params['color']}")
+    ]
     for number in numbers:
         if number != numbers[0]:
             page = yield from moves.office(page, "Catalog", "Products")
@@ -297,7 +344,14 @@ BOOK.add(
     touches=["product"], most=4,
 )  # fmt: skip
 
-NEW = ("Energy-Bulk Shirt", "Swaatch Watch Strap", "Cozy Reading Socks", "Harbor Rain Hat", "Pocket Sundial", "Alpine Scarf")
+NEW = (
+    "Energy-Bulk Shirt",
+    "Swaatch Watch Strap",
+    "Cozy Reading Socks",
+    "Harbor Rain Hat",
+    "Pocket Sundial",
+    "Alpine Scarf",
+)
 
 
 def _new_drafts(world: World, rng: Random) -> Iterator[Draft]:
@@ -330,17 +384,27 @@ def _new(params: Params, page: Page) -> Script:
 
 BOOK.add(
     510, "add a product", [256], "train", ADMIN,
-    "Add a simple product named {{product}} with SKU {{sku}} and {{stock}} in stock, in size {{size}} and color {{color}}, priced"
+    "Add a simple product named {{product}} with SKU {{sku}} and {{stock}} in stock, in size {{size}}"
+    " and color {{color}}, priced"
     " at ${{price}}, in the category Clothing & Shoes / Women / Tees", _new_drafts, _new, touches=["product"], most=5,
 )  # fmt: skip
 
 
 def _kind_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in _variants(world, rng):
-        held = {kind["color"] for kind in world.all("SELECT color FROM product WHERE parent_id = ?", row["parent_id"])}
-        color = rng.choice([name for name in ("Black", "Brown", "Gray", "Yellow", "Red", "White") if name not in held])
+        held = {
+            kind["color"]
+            for kind in world.all("SELECT color FROM product WHERE parent_id = ?", row["parent_id"])
+        }
+        color = rng.choice(
+            [name for name in ("Black", "Brown", "Gray", "Yellow", "Red", "White") if name not in held]
+        )
         url = f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['parent_id']}/"
-        check = shows(url, "document.querySelector('[data-index=\"configurable\"').outerText", f"{row['line']}-{row['size']}-{color}")
+        check = shows(
+            url,
+            "document.querySelector('[data-index=\"configurable\"').outerText",
+            f"{row['line']}-{row['size']}-{color}",
+        )
         yield Draft({"value": color, "size": row["size"], "product": row["line"]}, pages(check))
 
 
@@ -359,10 +423,17 @@ BOOK.add(
 
 
 def _text_drafts(world: World, rng: Random) -> Iterator[Draft]:
-    sentences = ("Now with a longer warranty.", "Loved by our customers.", "Ships in recycled boxes.", "Limited spring edition.")
+    sentences = (
+        "Now with a longer warranty.",
+        "Loved by our customers.",
+        "Ships in recycled boxes.",
+        "Limited spring edition.",
+    )
     for row in some(rng, world.named("type = 'configurable'"), 8):
         sentence = rng.choice(sentences)
-        check = shows(f"__SHOPPING__/{row['slug']}.html", text_of(".data.item.content"), sentence, row["description"])
+        check = shows(
+            f"__SHOPPING__/{row['slug']}.html", text_of(".data.item.content"), sentence, row["description"]
+        )
         yield Draft({"product": row["name"], "sentence": sentence}, pages(check))
 
 
@@ -375,14 +446,17 @@ def _text(params: Params, page: Page) -> Script:
 
 BOOK.add(
     512, "update a description", [251], "test", ADMIN,
-    'Add the sentence "{{sentence}}" at the end of the description of the {{product}}, and keep what stands there', _text_drafts,
+    'Add the sentence "{{sentence}}" at the end of the description of the {{product}}, and keep what stands there',
+    _text_drafts,
     _text, touches=["product"],
 )  # fmt: skip
 
 
 def _sale_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in some(rng, world.named("type = 'configurable' AND NOT sale"), 8):
-        yield Draft({"product": row["name"]}, pages(shows(_edit_url(row), value_of("product[sale]"), exact="1")))
+        yield Draft(
+            {"product": row["name"]}, pages(shows(_edit_url(row), value_of("product[sale]"), exact="1"))
+        )
 
 
 def _sale(params: Params, page: Page) -> Script:
@@ -497,7 +571,14 @@ RULES = (
     ("cart_fixed", "${n} discount on checkout, for the whole cart", "Fixed amount discount for whole cart"),
     ("by_fixed", "${n} discount on each product", "Fixed amount discount"),
 )
-TOPICS = ("spring sale", "fall discount", "Mother's day sale", "Pride Month", "Thanksgiving sale", "birthday of the shop")
+TOPICS = (
+    "spring sale",
+    "fall discount",
+    "Mother's day sale",
+    "Pride Month",
+    "Thanksgiving sale",
+    "birthday of the shop",
+)
 
 
 def _rule_drafts(world: World, rng: Random) -> Iterator[Draft]:
@@ -506,7 +587,8 @@ def _rule_drafts(world: World, rng: Random) -> Iterator[Draft]:
         number = str(rng.randint(5, 60))
         checks = [
             shows("last", value_of("name"), exact=topic), shows("last", value_of("website_ids"), exact="Main Website"),
-            shows("last", value_of("customer_group_ids"), exact="ALL GROUPS"), shows("last", value_of("simple_action"), exact=action),
+            shows("last", value_of("customer_group_ids"), exact="ALL GROUPS"),
+            shows("last", value_of("simple_action"), exact=action),
             shows("last", value_of("discount_amount"), exact=number),
             shows("__SHOPPING_ADMIN__/sales_rule/promo_quote/", text_of("table.grid"), topic),
         ]  # fmt: skip
