@@ -39,6 +39,7 @@ class World:
         self.now: datetime = now(connection)
         self._alone: frozenset[str] | None = None
         self._found: dict[str, list[Row]] = {}
+        self._shown: list[tuple[str, Row]] | None = None
 
     def all(self, sql: str, *values: Any) -> list[Row]:
         """Every row."""
@@ -70,13 +71,12 @@ class World:
 
     def found(self, words: str) -> list[Row]:
         """What the shop's search finds for words that some product's name holds all of, as the search does it."""
+        if self._shown is None:
+            rows = self.all("SELECT * FROM product WHERE visible AND status = 1 ORDER BY id")
+            self._shown = [(f" {row['name']} {row['sku']}".lower(), row) for row in rows]
         if words not in self._found:
-            parts = words.split()
-            has = " AND ".join(["(' ' || name || ' ' || sku) LIKE ?"] * len(parts))
-            self._found[words] = self.all(
-                f"SELECT * FROM product WHERE visible AND status = 1 AND {has} ORDER BY id",
-                *(f"% {part}%" for part in parts),
-            )
+            parts = [f" {part}" for part in words.lower().split()]
+            self._found[words] = [row for text, row in self._shown if all(part in text for part in parts)]
         return self._found[words]
 
     def categories(self, level: int = 3) -> list[tuple[int, str, str]]:
