@@ -88,6 +88,18 @@ class WebArenaService(Service):
         return WebArena(self.tasks.goal(task), self._place, options, self.tasks.oracle(task))
 
     @property
+    def place(self) -> Place:
+        """What all episodes share, once the service is loaded."""
+        assert self._place is not None, "the service is not loaded"
+        return self._place
+
+    @property
+    def worlds(self) -> sites.Worlds:
+        """The sites' state, once the service is loaded."""
+        assert self._worlds is not None, "the service is not loaded"
+        return self._worlds
+
+    @property
     def browser(self) -> Chromium:
         """The browser, once the service is loaded."""
         assert self._place is not None, "the service is not loaded"

@@ -32,7 +32,9 @@ class Site:
 
 SITES: dict[str, Site] = {
     "shopping": Site("shopping", "__SHOPPING__", "market.test", "", "the shop"),
-    "shopping_admin": Site("shopping_admin", "__SHOPPING_ADMIN__", "market.test", "/admin", "its back office"),
+    "shopping_admin": Site(
+        "shopping_admin", "__SHOPPING_ADMIN__", "market.test", "/admin", "its back office"
+    ),
 }
 
 __all__ = ["HEADER", "SITES", "Session", "Site", "UnknownWorld", "Worlds", "create_app"]

@@ -158,7 +158,9 @@ def cents(text: str) -> int | None:
     """An amount of money as typed ("$1,234.5") in cents, or None."""
     plain = text.strip().removeprefix("$").replace(",", "")
     units, _, rest = plain.partition(".")
-    if not (units.isascii() and units.isdigit() and len(units) < 10) or not (rest == "" or rest.isascii() and rest.isdigit()):
+    if not (units.isascii() and units.isdigit() and len(units) < 10) or not (
+        rest == "" or (rest.isascii() and rest.isdigit())
+    ):
         return None
     return int(units) * 100 + int((rest + "00")[:2])
 
@@ -212,8 +214,6 @@ def _templates() -> Environment:
         zip_self=lambda names: [(name, name) for name in names],
     )  # fmt: skip
     return environment
-
-
 
 
 def get(path: str, page: Page, worlds: Worlds) -> Route:
@@ -271,4 +271,6 @@ def _answer(page: Page, session: Session, asked: _Asked, writes: bool) -> Respon
         except (Missing, OverflowError):  # an id beyond SQLite's integers is no page either
             with session.read() as db:
                 visit = Visit(session, db, asked)
-                return visit.page("admin/missing.html" if asked.path.startswith("/admin") else "shop/missing.html", 404)
+                return visit.page(
+                    "admin/missing.html" if asked.path.startswith("/admin") else "shop/missing.html", 404
+                )

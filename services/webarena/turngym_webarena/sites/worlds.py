@@ -81,18 +81,30 @@ class Worlds:
     """The worlds in a folder and the sessions that are open in them. Safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        """``folder`` holds the seeds (kept) and the sessions' copies (removed when they close, and at the start)."""
+        """``folder`` holds the seeds, which are kept, and the sessions' copies, which go when a session closes."""
+        self._folder = folder
         self._seeds = folder / f"seeds-{VERSION}"
         self._copies = folder / f"sessions-{os.getpid()}"
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
 
     def build(self, progress: Progress = lambda _what, _share: None) -> None:
-        """Build every world that isn't there yet, a few seconds each. Raises OSError where the folder can't be written."""
+        """Build every world that isn't there yet, a few seconds each, and remove copies that dead processes have left.
+        Raises OSError where the folder can't be written."""
+        self._sweep()
         for done, world in enumerate(WORLDS):
             progress(f"world {world}", done / len(WORLDS))
             self.seed(world)
         progress("worlds", 1.0)
+
+    def _sweep(self) -> None:
+        """Remove what processes that are no more have left."""
+        for left in self._folder.glob("sessions-*"):
+            if (
+                not Path(f"/proc/{left.name.removeprefix('sessions-')}").exists()
+                and Path("/proc/self").exists()
+            ):
+                shutil.rmtree(left, ignore_errors=True)
 
     def seed(self, world: str) -> Path:
         """The file of a world, built if it isn't there. Two processes don't build the same one at once."""
@@ -169,7 +181,9 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{path}?mode={mode}", uri=True, isolation_level=None)
     connection.row_factory = sqlite3.Row
     # A copy is thrown away with its session, so nothing is lost by not waiting for the disk.
-    connection.executescript("PRAGMA foreign_keys=ON; PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY; PRAGMA mmap_size=67108864;")
+    connection.executescript(
+        "PRAGMA foreign_keys=ON; PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY; PRAGMA mmap_size=67108864;"
+    )
     return connection
 
 

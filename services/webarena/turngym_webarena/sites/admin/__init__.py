@@ -62,7 +62,8 @@ def routes(worlds: Worlds) -> list[BaseRoute]:
         ("/review/product/save/id/{id:int}", people.save_review), ("/review/product/delete/id/{id:int}", people.delete_review),
         ("/review/product/massStatus/status/{status:int}", people.mass_status),
         ("/review/product/massDelete", people.mass_delete),
-        ("/sales_rule/promo_quote/save", marketing.create_rule), ("/sales_rule/promo_quote/save/id/{id:int}", marketing.save_rule),
+        ("/sales_rule/promo_quote/save", marketing.create_rule),
+        ("/sales_rule/promo_quote/save/id/{id:int}", marketing.save_rule),
         ("/cms/page/save/page_id/{id:int}", marketing.save_cms),
     )  # fmt: skip
     return [

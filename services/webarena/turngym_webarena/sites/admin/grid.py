@@ -119,7 +119,9 @@ def _filters(visit: Visit, grid: Grid) -> tuple[list[str], list[Any], list[tuple
                 clauses.append(f"{column.sql} {sign} ?")
                 values.append(bound)
             if text:
-                active.append((f"{column.title} {end}", text if bound is not None else f"{text} (not understood)"))
+                active.append(
+                    (f"{column.title} {end}", text if bound is not None else f"{text} (not understood)")
+                )
     return clauses, values, active
 
 

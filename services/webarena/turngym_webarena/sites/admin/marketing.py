@@ -22,7 +22,9 @@ def rule(visit: Visit) -> Response:
 
 def new_rule(visit: Visit) -> Response:
     """The form of a new price rule."""
-    blank: dict[str, Any] = dict.fromkeys(("name", "description", "coupon", "customer_groups", "from_date", "to_date"), "")
+    blank: dict[str, Any] = dict.fromkeys(
+        ("name", "description", "coupon", "customer_groups", "from_date", "to_date"), ""
+    )
     blank |= {"active": 1, "website": "", "simple_action": "by_percent", "discount_amount": "0"}
     return _rule(visit, blank, f"{RULES}save/", "New Cart Price Rule")
 
@@ -60,7 +62,8 @@ def save_rule(visit: Visit) -> Response:
     back = f"{RULES}edit/id/{row['id']}/"
     values = _rule_values(visit, back)
     visit.db.execute(
-        f"UPDATE price_rule SET {', '.join(f'{name} = :{name}' for name in values)} WHERE id = :id", values | {"id": row["id"]}
+        f"UPDATE price_rule SET {', '.join(f'{name} = :{name}' for name in values)} WHERE id = :id",
+        values | {"id": row["id"]},
     )
     return visit.go(back, "You saved the rule.")
 
@@ -70,7 +73,8 @@ def create_rule(visit: Visit) -> Response:
     staff(visit)
     values = _rule_values(visit, f"{RULES}new/")
     identity = visit.run(
-        f"INSERT INTO price_rule ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", *values.values()
+        f"INSERT INTO price_rule ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
+        *values.values(),
     )
     return visit.go(f"{RULES}edit/id/{identity}/", "You saved the rule.")
 

@@ -38,7 +38,9 @@ def view(visit: Visit) -> Response:
     comments = visit.all(
         "SELECT * FROM order_comment WHERE order_id = ? ORDER BY created_at DESC, id DESC", order["id"]
     )
-    addresses = {row["kind"]: row for row in visit.all("SELECT * FROM order_address WHERE order_id = ?", order["id"])}
+    addresses = {
+        row["kind"]: row for row in visit.all("SELECT * FROM order_address WHERE order_id = ?", order["id"])
+    }
     return office(
         visit, "order.html", "Sales", order=order, parts=parts, comments=comments, addresses=addresses, statuses=STATUSES,
         carriers=CARRIERS, may=_may(order, parts),
@@ -62,7 +64,10 @@ def cancel(visit: Visit) -> Response:
 
 def hold(visit: Visit) -> Response:
     """Put an order on hold."""
-    return visit.go(_address(_change(visit, OPEN, "You have not put the order on hold.", "holded")), "You put the order on hold.")
+    return visit.go(
+        _address(_change(visit, OPEN, "You have not put the order on hold.", "holded")),
+        "You put the order on hold.",
+    )
 
 
 def unhold(visit: Visit) -> Response:
@@ -114,7 +119,9 @@ def ship(visit: Visit) -> Response:
     if visit.form.get("tracking[number]", "").strip():
         _track(visit, order)
     paid = visit.value("SELECT 1 FROM invoice WHERE order_id = ?", order["id"])
-    visit.run("UPDATE sales_order SET status = ? WHERE id = ?", "complete" if paid else "processing", order["id"])
+    visit.run(
+        "UPDATE sales_order SET status = ? WHERE id = ?", "complete" if paid else "processing", order["id"]
+    )
     return visit.go(_address(order), "The shipment has been created.")
 
 

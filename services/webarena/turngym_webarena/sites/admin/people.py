@@ -15,10 +15,18 @@ def customer(visit: Visit) -> Response:
     row = visit.need("SELECT * FROM customer WHERE id = ?", visit.ids["id"])
     addresses = visit.all("SELECT * FROM address WHERE customer_id = ? ORDER BY id", row["id"])
     orders = visit.all(
-        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT 20", row["id"]
+        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT 20",
+        row["id"],
     )
     return office(
-        visit, "customer.html", "Customers", customer=row, addresses=addresses, orders=orders, statuses=STATUSES, groups=GROUPS
+        visit,
+        "customer.html",
+        "Customers",
+        customer=row,
+        addresses=addresses,
+        orders=orders,
+        statuses=STATUSES,
+        groups=GROUPS,
     )
 
 
@@ -27,7 +35,10 @@ def save_customer(visit: Visit) -> Response:
     staff(visit)
     row = visit.need("SELECT * FROM customer WHERE id = ?", visit.ids["id"])
     back = f"/admin/customer/index/edit/id/{row['id']}/"
-    first, last = (visit.field(name, label, back) for name, label in (("firstname", "First Name"), ("lastname", "Last Name")))
+    first, last = (
+        visit.field(name, label, back)
+        for name, label in (("firstname", "First Name"), ("lastname", "Last Name"))
+    )
     email, group = visit.field("email", "Email", back).lower(), visit.form.get("customer_group", "")
     if "@" not in email.strip("@") or group not in GROUPS:
         raise Refused("Please enter a valid email address, and choose a group.", back)
@@ -46,7 +57,9 @@ def review(visit: Visit) -> Response:
         "SELECT review.*, product.name AS product FROM review JOIN product ON product.id = product_id WHERE review.id = ?",
         visit.ids["id"],
     )
-    return office(visit, "review.html", "Marketing", review=row, statuses=REVIEW_STATUSES, identity=visit.ids["id"])
+    return office(
+        visit, "review.html", "Marketing", review=row, statuses=REVIEW_STATUSES, identity=visit.ids["id"]
+    )
 
 
 def save_review(visit: Visit) -> Response:

@@ -11,7 +11,28 @@ from turngym_webarena.sites.web import Refused, Row, Visit, cents, whole
 GRID = "/admin/catalog/product/"
 SETS = ("Default", "Clothing", "Shoes")
 COLORS = ("", "Black", "Blue", "Brown", "Gray", "Green", "Orange", "Purple", "Red", "White", "Yellow")
-SIZES = ("", "XS", "S", "M", "L", "XL", "6", "7", "8", "9", "10", "11", "28", "29", "30", "31", "32", "33", "34", "36")
+SIZES = (
+    "",
+    "XS",
+    "S",
+    "M",
+    "L",
+    "XL",
+    "6",
+    "7",
+    "8",
+    "9",
+    "10",
+    "11",
+    "28",
+    "29",
+    "30",
+    "31",
+    "32",
+    "33",
+    "34",
+    "36",
+)
 MOST = 999_999
 _CATEGORIES = (
     "SELECT top.name || ' / ' || middle.name || ' / ' || leaf.name, leaf.id FROM category leaf JOIN category middle"
@@ -29,7 +50,16 @@ def edit(visit: Visit) -> Response:
 def new(visit: Visit) -> Response:
     """The form of a product that isn't there yet."""
     blank: dict[str, Any] = dict.fromkeys(("name", "sku", "color", "size", "description"), "")
-    blank |= {"id": 0, "type": "simple", "status": 1, "price": None, "qty": "", "in_stock": 1, "sale": 0, "visible": 1}
+    blank |= {
+        "id": 0,
+        "type": "simple",
+        "status": 1,
+        "price": None,
+        "qty": "",
+        "in_stock": 1,
+        "sale": 0,
+        "visible": 1,
+    }
     blank |= {"attribute_set": "Default", "category_id": 0, "slug": "", "parent_id": None, "brand": ""}
     return _form(visit, blank, [], "/admin/catalog/product/save/", "New Product")
 
@@ -52,7 +82,8 @@ def _values(visit: Visit, back: str) -> dict[str, Any]:
         raise Refused("Please enter a whole number 0 or greater in the field Quantity.", back)
     wanted = visit.field("product[category]", "Categories", back)
     found = visit.all(
-        f"{_CATEGORIES} WHERE ? IN (leaf.name, top.name || ' / ' || middle.name || ' / ' || leaf.name)", wanted
+        f"{_CATEGORIES} WHERE ? IN (leaf.name, top.name || ' / ' || middle.name || ' / ' || leaf.name)",
+        wanted,
     )
     if len(found) != 1:
         raise Refused(
@@ -104,13 +135,21 @@ def add_kind(visit: Visit) -> Response:
     size, color = visit.form.get("size", ""), visit.form.get("color", "")
     if not size or not color or size not in SIZES or color not in COLORS:
         raise Refused("Please choose a size and a color.", back)
-    if visit.value("SELECT 1 FROM product WHERE parent_id = ? AND size = ? AND color = ?", row["id"], size, color):
+    if visit.value(
+        "SELECT 1 FROM product WHERE parent_id = ? AND size = ? AND color = ?", row["id"], size, color
+    ):
         raise Refused(f"{row['name']} is there in size {size} and color {color} already.", back)
     quantity = whole(visit.form.get("qty", "0") or "0", -1, 0, MOST)
     if quantity < 0:
         raise Refused("Please enter a whole number 0 or greater in the field Quantity.", back)
-    values = {name: row[name] for name in ("price", "status", "sale", "category_id", "attribute_set", "description")}
-    values |= {"name": f"{row['name']}-{size}-{color}", "sku": f"{row['sku']}-{size}-{color}", "qty": quantity}
+    values = {
+        name: row[name] for name in ("price", "status", "sale", "category_id", "attribute_set", "description")
+    }
+    values |= {
+        "name": f"{row['name']}-{size}-{color}",
+        "sku": f"{row['sku']}-{size}-{color}",
+        "qty": quantity,
+    }
     values |= {"in_stock": int(quantity > 0), "size": size, "color": color}
     _check_sku(visit, values["sku"], 0, back)
     _insert(visit, values, parent=row["id"], visible=0, brand=row["brand"])
@@ -132,7 +171,7 @@ def mass_status(visit: Visit) -> Response:
 
 def _check_sku(visit: Visit, sku: str, identity: int, back: str) -> None:
     if visit.value("SELECT 1 FROM product WHERE sku = ? AND id <> ?", sku, identity):
-        raise Refused("The value of attribute \"SKU\" must be unique.", back)
+        raise Refused('The value of attribute "SKU" must be unique.', back)
 
 
 def _insert(visit: Visit, values: dict[str, Any], *, parent: int | None, visible: int, brand: str) -> int:
@@ -141,7 +180,14 @@ def _insert(visit: Visit, values: dict[str, Any], *, parent: int | None, visible
     while visit.value("SELECT 1 FROM product WHERE slug = ?", address):
         count += 1
         address = f"{stem}-{count}"
-    rest = {"type": "simple", "parent_id": parent, "slug": address, "brand": brand, "visible": visible, "position": 9999}
+    rest = {
+        "type": "simple",
+        "parent_id": parent,
+        "slug": address,
+        "brand": brand,
+        "visible": visible,
+        "position": 9999,
+    }
     row = values | rest
     return visit.run(
         f"INSERT INTO product ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values()

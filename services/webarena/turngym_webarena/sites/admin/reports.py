@@ -38,14 +38,16 @@ _PAPER = (
 _RANKED = (
     "SELECT substr(sales_order.created_at, 1, {{cut}}) AS span, customer.firstname || ' ' || customer.lastname, count(*) AS n,"
     " sum(grand_total) / count(*), sum(grand_total) AS total FROM sales_order JOIN customer ON customer.id = customer_id"
-    " WHERE sales_order.created_at BETWEEN ? AND ? AND {{status}} GROUP BY span, customer.id ORDER BY span, {order}, customer.id"
+    " WHERE sales_order.created_at BETWEEN ? AND ? AND {{status}} GROUP BY span, customer.id ORDER BY"
+    " span, {order}, customer.id"
 )
 _CUSTOMER_COLUMNS = ("Interval", "Customer", "Orders", "Average", "Total")
 
 REPORTS: dict[str, Report] = {
     "sales": Report(
         "Orders Report", ("Interval", "Orders", "Sales Items", "Sales Total", "Shipping", "Discount"),
-        f"SELECT substr(created_at, 1, {{cut}}) AS span, count(*), sum({_ITEMS}), sum(grand_total), sum(shipping), sum(discount)"
+        f"SELECT substr(created_at, 1, {{cut}}) AS span, count(*), sum({_ITEMS}), sum(grand_total),"
+        f" sum(shipping), sum(discount)"
         " FROM sales_order WHERE created_at BETWEEN ? AND ? AND {status} GROUP BY span ORDER BY span",
         (3, 4, 5), by_status=True,
     ),
@@ -144,7 +146,7 @@ def _rows(
 
 
 def _interval(stamp: str) -> str:
-    """"2023-05" as "5/2023", a day in full, a year as it is."""
+    """ "2023-05" as "5/2023", a day in full, a year as it is."""
     if len(stamp) == 10:
         return long_date(stamp)
     if len(stamp) == 7:

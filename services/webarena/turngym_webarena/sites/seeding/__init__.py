@@ -50,7 +50,9 @@ def digest(path: Path) -> str:
     content = sha256()
     connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     try:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+        names = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        ).fetchall()
         for (table,) in names:
             if not table.startswith("sqlite_"):
                 for row in connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid'):

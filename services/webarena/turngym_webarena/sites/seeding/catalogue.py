@@ -164,12 +164,10 @@ def _configurable(rng: Random, kind: Clothing, line: str, taken: set[str]) -> li
         "visible": 1, "sale": int(rng.randrange(8) == 0), "color": "", "size": "",
         "description": _description(rng, noun, f"{brand}'s"),
     }  # fmt: skip
-    sizes = kind.sizes
     rows = [parent]
-    for size in sizes:
-        for color in sorted(rng.sample(names()["color"], 3)) if size == sizes[0] else colors:
-            if size == sizes[0]:
-                colors = [color] if len(rows) == 1 else [*colors, color]
+    colors = sorted(rng.sample(names()["color"], 3))
+    for size in kind.sizes:
+        for color in colors:
             out = rng.randrange(12) == 0
             rows.append(
                 parent | {
@@ -203,4 +201,6 @@ def _write_terms(connection: sqlite3.Connection, rng: Random) -> None:
         results = connection.execute(
             f"SELECT count(*) FROM product WHERE visible AND {like}", [f"% {word}%" for word in term.split()]
         ).fetchone()[0]
-        connection.execute("INSERT INTO search_term (term, results, uses) VALUES (?, ?, ?)", (term, results, uses))
+        connection.execute(
+            "INSERT INTO search_term (term, results, uses) VALUES (?, ?, ?)", (term, results, uses)
+        )

@@ -13,7 +13,12 @@ CARRIERS = ("United Parcel Service", "United States Postal Service", "Federal Ex
 _SETTLED = ("complete",) * 40 + ("canceled",) * 5 + ("closed",) * 3 + ("processing", "holded", "fraud")
 _RECENT = ("pending",) * 5 + ("processing",) * 3 + ("complete",) * 2 + ("canceled",)
 _RECENT_DAYS = 12
-_MARKED = ("Gift wrapping, please", "Please leave it with the neighbour", "Invoice sent by mail", "Called the customer back")
+_MARKED = (
+    "Gift wrapping, please",
+    "Please leave it with the neighbour",
+    "Invoice sent by mail",
+    "Called the customer back",
+)
 Row = tuple[object, ...]
 
 
@@ -87,7 +92,9 @@ def _order(
     _after(rng, tables, number, when, status, total)
 
 
-def _after(rng: Random, tables: dict[str, list[Row]], number: int, when: datetime, status: str, total: int) -> None:
+def _after(
+    rng: Random, tables: dict[str, list[Row]], number: int, when: datetime, status: str, total: int
+) -> None:
     """The papers that follow an order."""
 
     def paper(table: str, minutes: int, *rest: object) -> None:

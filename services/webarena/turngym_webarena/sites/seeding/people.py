@@ -14,7 +14,9 @@ _MAIL = ("mailbox.example", "post.example", "letters.example")
 def write(connection: sqlite3.Connection, rng: Random, start: datetime) -> int:
     """Fill the tables of customers. Returns the id of the one who is signed in to the shop."""
     taken: set[tuple[str, str]] = set()
-    joined = sorted(start - timedelta(days=rng.randint(745, 1200), minutes=rng.randrange(1440)) for _ in range(CUSTOMERS))
+    joined = sorted(
+        start - timedelta(days=rng.randint(745, 1200), minutes=rng.randrange(1440)) for _ in range(CUSTOMERS)
+    )
     for number in range(1, CUSTOMERS + 1):
         name = rng.choice(names()["first"]), rng.choice(names()["last"])
         while name in taken:

@@ -82,9 +82,12 @@ def _author(rng: Random, buyers: list[tuple[int, str, str]]) -> tuple[int | None
 
 
 def _rating(rng: Random, bias: int) -> int:
-    return {1: (1, 1, 2, 2, 3, 4, 5), 2: (1, 2, 3, 3, 4, 4, 5), 3: (1, 2, 3, 4, 4, 5, 5), 4: (3, 4, 4, 5, 5, 5, 5)}[bias][
-        rng.randrange(7)
-    ]
+    return {
+        1: (1, 1, 2, 2, 3, 4, 5),
+        2: (1, 2, 3, 3, 4, 4, 5),
+        3: (1, 2, 3, 4, 4, 5, 5),
+        4: (3, 4, 4, 5, 5, 5, 5),
+    }[bias][rng.randrange(7)]
 
 
 def _detail(rng: Random, domain: Domain, rating: int) -> str:

@@ -32,10 +32,13 @@ def account_page(visit: Visit, template: str, here: str, **content: Any) -> Resp
 def addresses_of(visit: Visit, customer: Row) -> tuple[Row | None, Row | None, list[Row]]:
     """The default billing address, the default shipping address, and the others."""
     rows = {
-        row["id"]: row for row in visit.all("SELECT * FROM address WHERE customer_id = ? ORDER BY id", customer["id"])
+        row["id"]: row
+        for row in visit.all("SELECT * FROM address WHERE customer_id = ? ORDER BY id", customer["id"])
     }
     billing, shipping = rows.get(customer["billing_id"]), rows.get(customer["shipping_id"])
-    others = [row for row in rows.values() if row["id"] not in (customer["billing_id"], customer["shipping_id"])]
+    others = [
+        row for row in rows.values() if row["id"] not in (customer["billing_id"], customer["shipping_id"])
+    ]
     return billing, shipping, others
 
 
@@ -44,10 +47,17 @@ def dashboard(visit: Visit) -> Response:
     customer = signed_in(visit)
     billing, shipping, _ = addresses_of(visit, customer)
     recent = visit.all(
-        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT 5", customer["id"]
+        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT 5",
+        customer["id"],
     )
     return account_page(
-        visit, "account.html", "My Account", customer=customer, billing=billing, shipping=shipping, orders=recent
+        visit,
+        "account.html",
+        "My Account",
+        customer=customer,
+        billing=billing,
+        shipping=shipping,
+        orders=recent,
     )
 
 
@@ -65,7 +75,9 @@ def sign_in(visit: Visit) -> Response:
         visit.form.get("email", "").strip().lower(), visit.form.get("password", ""),
     )  # fmt: skip
     if found is None:
-        raise Refused("The account sign-in was incorrect. Please check your e-mail address and password.", LOGIN)
+        raise Refused(
+            "The account sign-in was incorrect. Please check your e-mail address and password.", LOGIN
+        )
     visit.run("UPDATE cart_item SET customer_id = ? WHERE customer_id IS NULL", found["id"])
     visit.run("UPDATE visitor SET customer_id = ?", found["id"])
     return visit.go(ACCOUNT)
@@ -97,7 +109,11 @@ def save(visit: Visit) -> Response:
     if visit.value("SELECT 1 FROM customer WHERE email = ? AND id <> ?", email, customer["id"]):
         raise Refused("A customer with the same email address already exists.", back)
     visit.run(
-        "UPDATE customer SET firstname = ?, lastname = ?, email = ? WHERE id = ?", first, last, email, customer["id"]
+        "UPDATE customer SET firstname = ?, lastname = ?, email = ? WHERE id = ?",
+        first,
+        last,
+        email,
+        customer["id"],
     )
     return visit.go(ACCOUNT, "You saved the account information.")
 
@@ -105,23 +121,38 @@ def save(visit: Visit) -> Response:
 def addresses(visit: Visit) -> Response:
     """The address book."""
     billing, shipping, others = addresses_of(visit, signed_in(visit))
-    return account_page(visit, "addresses.html", "Address Book", billing=billing, shipping=shipping, others=others)
+    return account_page(
+        visit, "addresses.html", "Address Book", billing=billing, shipping=shipping, others=others
+    )
 
 
 def new_address(visit: Visit) -> Response:
     """The form for another address."""
     customer = signed_in(visit)
     blank = dict.fromkeys(("id", "street", "street2", "city", "region", "postcode", "telephone"), "")
-    address = {**blank, "firstname": customer["firstname"], "lastname": customer["lastname"], "country": "United States"}
+    address = {
+        **blank,
+        "firstname": customer["firstname"],
+        "lastname": customer["lastname"],
+        "country": "United States",
+    }
     return account_page(
-        visit, "address_edit.html", "Address Book", title="Add New Address", address=address, is_billing=False, is_shipping=False
+        visit,
+        "address_edit.html",
+        "Address Book",
+        title="Add New Address",
+        address=address,
+        is_billing=False,
+        is_shipping=False,
     )
 
 
 def edit_address(visit: Visit) -> Response:
     """The form for an address that is there."""
     customer = signed_in(visit)
-    row = visit.need("SELECT * FROM address WHERE id = ? AND customer_id = ?", visit.ids["id"], customer["id"])
+    row = visit.need(
+        "SELECT * FROM address WHERE id = ? AND customer_id = ?", visit.ids["id"], customer["id"]
+    )
     return account_page(
         visit, "address_edit.html", "Address Book", title="Edit Address", address=row,
         is_billing=row["id"] == customer["billing_id"], is_shipping=row["id"] == customer["shipping_id"],
@@ -136,7 +167,9 @@ def save_address(visit: Visit) -> Response:
     values = [visit.field(name, label, back) for name, label in _ADDRESS]
     second = visit.form.get("street2", "").strip()[:255]
     if identity:
-        if not visit.value("SELECT 1 FROM address WHERE id = ? AND customer_id = ?", identity, customer["id"]):
+        if not visit.value(
+            "SELECT 1 FROM address WHERE id = ? AND customer_id = ?", identity, customer["id"]
+        ):
             raise Missing
         visit.run(
             "UPDATE address SET firstname = ?, lastname = ?, telephone = ?, street = ?, city = ?, region = ?, postcode = ?,"
@@ -173,7 +206,9 @@ def save_newsletter(visit: Visit) -> Response:
     """Keep that box."""
     customer, wanted = signed_in(visit), int("is_subscribed" in visit.form)
     visit.run("UPDATE customer SET newsletter = ? WHERE id = ?", wanted, customer["id"])
-    message = "We have saved your subscription." if wanted else "We have removed your newsletter subscription."
+    message = (
+        "We have saved your subscription." if wanted else "We have removed your newsletter subscription."
+    )
     return visit.go(ACCOUNT, message)
 
 
@@ -203,5 +238,12 @@ def reviews(visit: Visit) -> Response:
         customer["id"], PER_PAGE, (page - 1) * PER_PAGE,
     )  # fmt: skip
     return account_page(
-        visit, "my_reviews.html", "My Product Reviews", reviews=rows, total=total, page=page, pages=pages, limit=PER_PAGE
+        visit,
+        "my_reviews.html",
+        "My Product Reviews",
+        reviews=rows,
+        total=total,
+        page=page,
+        pages=pages,
+        limit=PER_PAGE,
     )

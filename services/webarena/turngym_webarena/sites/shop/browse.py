@@ -87,7 +87,11 @@ def search(visit: Visit) -> Response:
     if not visit.value(f"SELECT 1 FROM product WHERE {SHOWN} AND {joined.join([has] * len(words))}", *values):
         joined = " OR "
     listing = _listing(
-        visit, f"({joined.join([has] * len(words))})", values, "relevance", {"name": "Product Name", "price": "Price", "relevance": "Relevance"}
+        visit,
+        f"({joined.join([has] * len(words))})",
+        values,
+        "relevance",
+        {"name": "Product Name", "price": "Price", "relevance": "Relevance"},
     )
     text = " ".join(words)
     return visit.page(
@@ -118,9 +122,7 @@ def advanced_result(visit: Visit) -> Response:
     )  # fmt: skip
 
 
-def _listing(
-    visit: Visit, where: str, values: list[Any], default: str, orders: dict[str, str]
-) -> Listing:
+def _listing(visit: Visit, where: str, values: list[Any], default: str, orders: dict[str, str]) -> Listing:
     order = visit.query.get("product_list_order", default)
     order = order if order in orders else default
     descending = visit.query.get("product_list_dir", "desc" if default == "relevance" else "asc") == "desc"
@@ -142,7 +144,9 @@ def _listing(
     rows = visit.all(
         f"{RATED} WHERE {where} ORDER BY {column} LIMIT ? OFFSET ?", *values, limit, (page - 1) * limit
     )
-    return Listing(rows, total, (page - 1) * limit + 1, page, pages, limit, order, orders, descending, low, high, bands)
+    return Listing(
+        rows, total, (page - 1) * limit + 1, page, pages, limit, order, orders, descending, low, high, bands
+    )
 
 
 def _bands(visit: Visit, where: str, values: list[Any]) -> list[tuple[int, int, int]]:
@@ -157,7 +161,7 @@ def _bands(visit: Visit, where: str, values: list[Any]) -> list[tuple[int, int, 
 
 
 def _price(text: str | None) -> tuple[int | None, int | None]:
-    """"10-25.5" in cents; either end may be left out; anything else is no filter."""
+    """ "10-25.5" in cents; either end may be left out; anything else is no filter."""
     if text is None or text.count("-") != 1:
         return None, None
     low, high = text.split("-")

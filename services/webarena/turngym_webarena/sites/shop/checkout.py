@@ -7,7 +7,11 @@ from turngym_webarena.sites.shop.browse import frame
 from turngym_webarena.sites.web import Refused, Row, Visit, whole
 
 SHIPPING = {"flatrate": ("Flat Rate", "Fixed", 500), "bestway": ("Best Way", "Table Rate", 900)}
-PAYMENTS = {"checkmo": "Check / Money order", "banktransfer": "Bank Transfer Payment", "cashondelivery": "Cash On Delivery"}
+PAYMENTS = {
+    "checkmo": "Check / Money order",
+    "banktransfer": "Bank Transfer Payment",
+    "cashondelivery": "Cash On Delivery",
+}
 MOST = 100  # pieces of one thing
 CART, CHECKOUT = "/checkout/cart/", "/checkout/"
 OWN = "customer_id IS (SELECT customer_id FROM visitor)"
@@ -32,7 +36,10 @@ def put(visit: Visit, row: Row, size: str, color: str, quantity: int) -> None:
         if not size or not color:
             raise Refused("You need to choose options for your item.", back)
         child = visit.one(
-            "SELECT * FROM product WHERE parent_id = ? AND size = ? AND color = ? AND status = 1", row["id"], size, color
+            "SELECT * FROM product WHERE parent_id = ? AND size = ? AND color = ? AND status = 1",
+            row["id"],
+            size,
+            color,
         )
         if child is None or not child["in_stock"]:
             raise Refused(f"{row['name']} is not available in size {size} and color {color}.", back)
@@ -46,7 +53,8 @@ def put(visit: Visit, row: Row, size: str, color: str, quantity: int) -> None:
         visit.run("UPDATE cart_item SET qty = ? WHERE id = ?", wanted, held["id"])
     else:
         visit.run(
-            "INSERT INTO cart_item (customer_id, product_id, options, qty) VALUES ((SELECT customer_id FROM visitor), ?, ?, ?)",
+            "INSERT INTO cart_item (customer_id, product_id, options, qty) VALUES ((SELECT customer_id FROM"
+            " visitor), ?, ?, ?)",
             row["id"], options, quantity,
         )  # fmt: skip
 
@@ -54,7 +62,8 @@ def put(visit: Visit, row: Row, size: str, color: str, quantity: int) -> None:
 def add(visit: Visit) -> Response:
     """The button on a product's page, or in a list, where products of several kinds send the visitor to their page."""
     row = visit.need(
-        "SELECT * FROM product WHERE id = ? AND visible AND status = 1", whole(visit.form.get("product"), 0, 1, 2**62)
+        "SELECT * FROM product WHERE id = ? AND visible AND status = 1",
+        whole(visit.form.get("product"), 0, 1, 2**62),
     )
     back = product.address(row)
     quantity = whole(visit.form.get("qty", "1"), 0, 1, MOST)
@@ -129,7 +138,9 @@ def save_shipping(visit: Visit) -> Response:
     if method not in SHIPPING:
         raise Refused("The shipping method is missing. Select the shipping method and try again.", CHECKOUT)
     found = visit.one(
-        "SELECT id FROM address WHERE id = ? AND customer_id = ?", whole(visit.form.get("address"), 0, 1, 2**62), customer["id"]
+        "SELECT id FROM address WHERE id = ? AND customer_id = ?",
+        whole(visit.form.get("address"), 0, 1, 2**62),
+        customer["id"],
     )
     if found is None:
         raise Refused("Please choose a shipping address.", CHECKOUT)

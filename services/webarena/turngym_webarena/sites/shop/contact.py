@@ -30,7 +30,5 @@ def send(visit: Visit) -> Response:
 
 def cms(visit: Visit) -> Response:
     """A page that the back office writes."""
-    row = visit.need(
-        "SELECT * FROM cms_page WHERE identifier = ? AND active", visit.ids["identifier"]
-    )
+    row = visit.need("SELECT * FROM cms_page WHERE identifier = ? AND active", visit.ids["identifier"])
     return visit.page("shop/cms.html", cms=row, **frame(visit))

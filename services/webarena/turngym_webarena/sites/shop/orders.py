@@ -36,7 +36,9 @@ def history(visit: Visit) -> Response:
 
 def _own(visit: Visit) -> Row:
     customer = signed_in(visit)
-    return visit.need("SELECT * FROM sales_order WHERE id = ? AND customer_id = ?", visit.ids["id"], customer["id"])
+    return visit.need(
+        "SELECT * FROM sales_order WHERE id = ? AND customer_id = ?", visit.ids["id"], customer["id"]
+    )
 
 
 def _show(visit: Visit, tab: str) -> Response:
@@ -83,7 +85,9 @@ def reorder(visit: Visit) -> Response:
     order = visit.need("SELECT * FROM sales_order WHERE id = ? AND customer_id = ?", identity, customer["id"])
     for item in visit.all("SELECT * FROM order_item WHERE order_id = ? ORDER BY id", order["id"]):
         row = visit.one("SELECT * FROM product WHERE id = ? AND status = 1", item["product_id"])
-        parent = visit.one("SELECT * FROM product WHERE id = ? AND status = 1", row["parent_id"]) if row else None
+        parent = (
+            visit.one("SELECT * FROM product WHERE id = ? AND status = 1", row["parent_id"]) if row else None
+        )
         try:
             if row is None or (row["parent_id"] and parent is None):
                 raise Refused(f"{item['name']} is no longer sold.", CART)

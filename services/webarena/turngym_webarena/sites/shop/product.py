@@ -34,7 +34,8 @@ def choices(visit: Visit, row: Row) -> dict[str, list[str]]:
     if row["type"] != "configurable":
         return {}
     kinds = visit.all(
-        "SELECT DISTINCT size, color FROM product WHERE parent_id = ? AND status = 1 AND in_stock ORDER BY id", row["id"]
+        "SELECT DISTINCT size, color FROM product WHERE parent_id = ? AND status = 1 AND in_stock ORDER BY id",
+        row["id"],
     )
     sizes, colors = ([*dict.fromkeys(kind[name] for kind in kinds)] for name in ("size", "color"))
     return {"Size": sizes, "Color": sorted(colors)}
@@ -45,7 +46,9 @@ def available(visit: Visit, row: Row) -> bool:
     if row["type"] == "configurable":
         return bool(
             row["in_stock"]
-            and visit.value("SELECT 1 FROM product WHERE parent_id = ? AND status = 1 AND in_stock", row["id"])
+            and visit.value(
+                "SELECT 1 FROM product WHERE parent_id = ? AND status = 1 AND in_stock", row["id"]
+            )
         )
     return bool(row["in_stock"])
 

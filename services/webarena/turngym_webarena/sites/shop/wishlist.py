@@ -23,9 +23,12 @@ def add(visit: Visit) -> Response:
     """Put a product on it; one that is there already counts once more."""
     customer = signed_in(visit)
     row = visit.need(
-        "SELECT * FROM product WHERE id = ? AND visible AND status = 1", whole(visit.form.get("product"), 0, 1, 2**62)
+        "SELECT * FROM product WHERE id = ? AND visible AND status = 1",
+        whole(visit.form.get("product"), 0, 1, 2**62),
     )
-    held = visit.one("SELECT id FROM wishlist_item WHERE customer_id = ? AND product_id = ?", customer["id"], row["id"])
+    held = visit.one(
+        "SELECT id FROM wishlist_item WHERE customer_id = ? AND product_id = ?", customer["id"], row["id"]
+    )
     if held:
         visit.run("UPDATE wishlist_item SET qty = qty + 1 WHERE id = ?", held["id"])
     else:
