@@ -191,8 +191,8 @@ class Tabs:
         """An empty tab, which becomes the current one."""
         page = await self.context.new_page()
         await self._joined(page)
-        self.current = next(tab for tab in self.tabs if tab.page is page)
-        return self.current
+        self.current = next((tab for tab in self.tabs if tab.page is page), None)
+        return self.tab
 
     async def close_tab(self, tab: Tab) -> None:
         """Close a tab. The last one that is left becomes current; without any, a new one opens."""
