@@ -6,7 +6,7 @@ import pytest
 
 from turngym.server.settings import SettingsError
 from turngym_webarena.browser import NoBrowser, find_chromium
-from turngym_webarena.serving import SiteServer, SitesError
+from turngym_webarena.serving import SitesError, SiteServer
 from turngym_webarena.settings import load_webarena_settings
 
 

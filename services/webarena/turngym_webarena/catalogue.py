@@ -8,8 +8,9 @@ from typing import get_args
 from turngym.environment import TaskSet
 from turngym.schema import Split, TaskInfo
 from turngym_webarena import tasks
-from turngym_webarena.env import Goal, Oracle
+from turngym_webarena.env import Goal
 from turngym_webarena.evaluation import read_checks
+from turngym_webarena.players import Oracle
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -22,7 +23,7 @@ class Catalogue(TaskSet):
         return len(tasks.load(split))
 
     def at(self, split: Split, index: int) -> TaskInfo:
-        """The task at ``index``; ``info`` has its sites, family, template and whether it is short."""
+        """The task at ``index``; ``info`` has its sites, family and template, and how long it is for the expert."""
         if index < 0:
             raise IndexError(index)
         task = tasks.load(split)[index]
@@ -36,6 +37,8 @@ class Catalogue(TaskSet):
                 "family": task.family,
                 "template": task.raw["intent_template_id"],
                 "short": task.short,
+                "turns": task.turns,
+                "nodes": task.nodes,
             },
         )
 

@@ -24,6 +24,7 @@ from turngym_webarena.evaluation import Checks, Ending, Judge, Profile, evaluate
 from turngym_webarena.evaluation.checks import AND
 from turngym_webarena.evaluation.verdict import placed
 from turngym_webarena.observation import PageText
+from turngym_webarena.players import Guide, Oracle
 from turngym_webarena.settings import WebArenaSettings
 from turngym_webarena.tabs import Tabs
 
@@ -81,14 +82,6 @@ class Worlds(Protocol):
         ...
 
 
-class Oracle(Protocol):
-    """Plays a task by reading observations."""
-
-    def act(self, observation: str) -> str:
-        """The next action from what is seen."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """What all episodes of a process share. ``sites`` maps placeholders to base addresses; ``header`` names a session."""
@@ -117,7 +110,7 @@ class WebArena(Environment):
         self.text = ""
         self.moves = 0
         self._session = secrets.token_hex(12)
-        self._oracle = oracle
+        self._guide = Guide(oracle) if oracle is not None else None
         self._tabs: Tabs | None = None
         self._score = 0.0
 
@@ -160,6 +153,8 @@ class WebArena(Environment):
 
     async def step(self, action: str) -> Outcome:  # type: ignore[override]
         """Do one action and look at the page."""
+        if self._guide is not None:
+            self._guide.record(self.text, action)
         try:
             parsed = parse_action(action)
         except ActionError as error:
@@ -236,9 +231,9 @@ class WebArena(Environment):
 
     def expert(self) -> str:
         """The oracle's next action, from the text that an agent sees."""
-        if self._oracle is None:
+        if self._guide is None:
             return super().expert()
-        return self._oracle.act(self.text)
+        return self._guide.advise(self.text)
 
     def novice(self, rng: Random, rate: float) -> str:
         """The expert's action or, with probability ``rate``, one that changes nothing."""

@@ -95,7 +95,9 @@ def read_checks(evaluation: Mapping[str, Any]) -> Checks:
     unknown = [kind for kind in types if kind not in EVAL_TYPES]
     if unknown:
         raise CheckError(f"unknown eval type {unknown[0]!r}; there are {', '.join(EVAL_TYPES)}")
-    answer, urls, pages = None, (), ()
+    answer: AnswerCheck | None = None
+    urls: tuple[str, ...] = ()
+    pages: tuple[PageCheck, ...] = ()
     if "string_match" in types:
         answer = _answer(evaluation)
     if "url_match" in types:

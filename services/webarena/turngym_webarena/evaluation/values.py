@@ -22,7 +22,7 @@ _DATES = (
     (re.compile(rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b"), (3, 1, 2)),
     (re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(\d{{4}})\b"), (3, 2, 1)),
 )
-_UNITS = {
+_UNITS: dict[str, tuple[str, int | Decimal]] = {
     "s": ("duration", 1), "sec": ("duration", 1), "secs": ("duration", 1), "second": ("duration", 1),
     "seconds": ("duration", 1), "min": ("duration", 60), "mins": ("duration", 60), "minute": ("duration", 60),
     "minutes": ("duration", 60), "h": ("duration", 3600), "hr": ("duration", 3600), "hrs": ("duration", 3600),
