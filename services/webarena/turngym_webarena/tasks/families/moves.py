@@ -57,7 +57,9 @@ def into(page: Page, way: str) -> Move:
 
 
 def product(page: Page, name: str) -> Move:
-    """Search for a product by its name and open its page."""
+    """Search for a product by its name and open its page. The words of a search before stand in the field."""
+    if page.value("Search"):
+        page = yield f"clear [{page.field('Search').number}]"
     page = yield search(page, name)
     return (yield press(page, "link", name))
 

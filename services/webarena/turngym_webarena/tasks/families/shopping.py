@@ -303,27 +303,25 @@ def _approved(world: World, product: int) -> list[Row]:
 
 def reviews(page: Page) -> list[tuple[str, str, int]]:
     """The reviews on a product's page: author, text with its title, stars."""
-    listed = []
+    nodes = [
+        node.name.strip()
+        for node in page.walk()
+        if node.role in ("heading", "StaticText") and node.name.strip()
+    ]
+    if "Customer Reviews" not in nodes:
+        raise Lost("no reviews on this page")
+    listed: list[tuple[str, str, int]] = []
     words: list[str] = []
     stars = 0
-    begun = False
-    for node in page.walk():
-        if node.role == "heading" and node.name == "Customer Reviews":
-            begun = True
-        if not begun or not node.name:
-            continue
-        if match := re.search(r"(\d+)%", node.name):
-            stars = int(match[1]) // 20
-        if match := re.search(r"Review by (.+?)(?: Posted on|$)", node.name):
-            author = match[1]
-        elif node.role == "StaticText" and "Posted on" in node.name and words:
-            pass
-        else:
-            words.append(node.name)
-            continue
-        if "Review by" in node.name:
-            listed.append((author, " ".join(words), stars))
+    names = iter(nodes[nodes.index("Customer Reviews") + 1 :])
+    for name in names:
+        if name == "Review by":
+            listed.append((next(names, ""), " ".join(words), stars))
             words = []
+        elif match := re.fullmatch(r"(\d+)%", name):
+            stars = int(match[1]) // 20
+        elif name != "Rating" and not name.startswith("Posted on"):
+            words.append(name)
     return listed
 
 

@@ -310,28 +310,24 @@ def _prices_drafts(world: World, rng: Random) -> Iterator[Draft]:
             row["parent_id"],
             row["color"],
         )
+        first, second = sorted(rng.sample(range(len(rows)), 2))
         percent = rng.choice((10, 20, 25, 50))
         price = row["price"] - row["price"] * percent // 100
         if row["price"] * percent % 100 == 0:
-            params = {"color": row["color"], "product": row["line"], "amount": f"{percent}%"}
-            yield Draft(
-                params, pages(*(shows(_edit_url(kind), PRICE, exact=plain_money(price)) for kind in rows))
+            params = {
+                "product": row["line"], "color": row["color"], "size": rows[first]["size"],
+                "other_size": rows[second]["size"], "amount": f"{percent}%",
+            }  # fmt: skip
+            checks = (
+                shows(_edit_url(rows[place_]), PRICE, exact=plain_money(price)) for place_ in (first, second)
             )
+            yield Draft(params, pages(*checks))
 
 
 def _prices(params: Params, page: Page) -> Script:
     percent = int(params["amount"].rstrip("%"))
-    page = yield from moves.office(page, "Catalog", "Products")
-    page = yield from narrow(page, Name=f"{params['product']}-")
-    numbers = [
-        row["ID"].text for row in page.table("SKU") if row["Name"].text.endswith(f"-{params['color']}")
-    ]
-    for number in numbers:
-        if number != numbers[0]:
-            page = yield from moves.office(page, "Catalog", "Products")
-            page = yield from narrow(page, Name=f"{params['product']}-")
-        row = next(row for row in page.table("SKU") if row["ID"].text == number)
-        page = yield moves.link(row, "Action", "Edit")
+    for size in (params["size"], params["other_size"]):
+        page = yield from product(page, f"{params['product']}-{size}-{params['color']}")
         old = amount(page.value("Price"))
         page = yield from moves.fill(page, "Price", plain_money(old - old * percent // 100))
         page = yield moves.press(page, "button", "Save")
@@ -340,8 +336,8 @@ def _prices(params: Params, page: Page) -> Script:
 
 BOOK.add(
     509, "change prices of a color", [742], "test", ADMIN,
-    "Reduce the price of the {{product}} in {{color}}, of all sizes, by {{amount}}", _prices_drafts, _prices,
-    touches=["product"], most=4,
+    "Reduce the price of the {{product}} in {{color}}, in the sizes {{size}} and {{other_size}}, by {{amount}}", _prices_drafts,
+    _prices, touches=["product"], most=5,
 )  # fmt: skip
 
 NEW = (
