@@ -159,7 +159,9 @@ def test_a_browser_plays_in_its_container_and_leaves_nothing_behind(composition:
         for index in range(2):
             result = client.create(SessionRequest(split="test", index=index))
             while not result.terminated:
-                result = client.step(result.session_id, client.expert(result.session_id).action, result.turn + 1)
+                result = client.step(
+                    result.session_id, client.expert(result.session_id).action, result.turn + 1
+                )
             assert (result.stop_reason, result.score) == (StopReason.AGENT_STOP, 1)
             composition.compose("exec", "-T", "webarena", "python", "-c", KILL_BROWSER)
     zombies = composition.compose("exec", "-T", "webarena", "python", "-c", ZOMBIES)
