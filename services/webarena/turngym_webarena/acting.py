@@ -250,8 +250,8 @@ class Hands:
         head = re.split(r"[/:?#]", address, maxsplit=1)[0]
         if "://" not in address and (self._allows(head) or "." in head):
             address = f"http://{address}"
-        url = urljoin(base if base != BLANK else "", address)
         try:
+            url = urljoin(base if base != BLANK else "", address)
             parts = urlsplit(url)
             host = parts.hostname
         except ValueError:
