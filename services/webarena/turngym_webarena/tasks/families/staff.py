@@ -336,8 +336,8 @@ def _prices(params: Params, page: Page) -> Script:
 
 BOOK.add(
     509, "change prices of a color", [742], "test", ADMIN,
-    "Reduce the price of the {{product}} in {{color}}, in the sizes {{size}} and {{other_size}}, by {{amount}}", _prices_drafts,
-    _prices, touches=["product"], most=5,
+    "Reduce the price of the {{product}} in {{color}}, in the sizes {{size}} and {{other_size}}, by {{amount}}",
+    _prices_drafts, _prices, touches=["product"], most=5,
 )  # fmt: skip
 
 NEW = (
