@@ -2,7 +2,8 @@
 
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
 ``sleep SECONDS``, ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the backend is gone), ``consult``
-(refused as often as the toy's ``refusals`` say), ``bad score``, ``bad data``. Run as a program it serves itself:
+(refused as often as the toy's ``refusals`` say), ``bad score``, ``bad data``, ``mumble`` (unreadable to the environment alone).
+Run as a program it serves itself:
 ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the fields of :class:`Toy`.
 """
 
@@ -137,6 +138,8 @@ class ToyEnvironment(Environment):
                 self.toy.refusals -= 1
                 raise BackendUnavailable("the toy's oracle is busy", retry_after=2)
             return self._say("the oracle has spoken")
+        if action == "mumble":
+            return Outcome("What?", score=self.score, invalid=True, unreadable=True)
         if action == "bad score":
             return Outcome("?", score=7.0)
         if action == "bad data":
@@ -221,14 +224,29 @@ class Toy(Service):
             invalid_limit=self.invalid_limit,
         )
 
-    def load(self, progress: Progress) -> None:
+    def load(self, progress: Progress) -> Any:
         if self.load_error:
             raise RuntimeError(self.load_error)
         progress("the toy's parts", 0.5)
+        if self.mode == "async":
+            return self._load_in_loop()
         time.sleep(self.load_s)
+
+    async def _load_in_loop(self) -> None:
+        await asyncio.sleep(self.load_s)
+        self.loop = asyncio.get_running_loop()
+
+    def close(self) -> Any:
+        return self._close_in_loop() if self.mode == "async" else None
+
+    async def _close_in_loop(self) -> None:
+        if asyncio.get_running_loop() is not self.loop:
+            print("the toy was closed in another event loop", file=sys.stderr, flush=True)
 
     def open(self, task: TaskInfo, seed: int, options: ToyOptions) -> ToyEnvironment:
         kind = AsyncToyEnvironment if self.mode == "async" else ToyEnvironment
+        if self.mode == "async":
+            assert self.loop is asyncio.get_running_loop(), "the toy was not loaded in this event loop"
         return kind(3 + task.index % 10, options, self, seed)
 
     def routes(self) -> list[RouteDoc]:
@@ -243,6 +261,13 @@ class Toy(Service):
         if self.broken_gauges:
             raise RuntimeError("the gauges are broken")
         return {"toys": 1.0}
+
+
+@dataclass
+class AsyncToy(Toy):
+    """The toy as coroutines, for what makes it without arguments."""
+
+    mode: str = "async"
 
 
 def main(fields: dict[str, Any], given: dict[str, Any]) -> None:

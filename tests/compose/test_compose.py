@@ -18,7 +18,7 @@ from turngym.schema import SessionRequest, StopReason
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "turngym-test"
-SERVICES = ("textcraft", "babyai", "search")
+SERVICES = ("textcraft", "babyai", "search", "webarena")
 
 pytestmark = [pytest.mark.compose, pytest.mark.slow]
 
@@ -28,6 +28,30 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
     words = open(f'/proc/{pid}/cmdline', 'rb').read().split(b'\\0')
     if int(pid) not in (1, os.getpid()) and any(word.endswith(b'/turngym') for word in words):
         os.kill(int(pid), signal.SIGKILL)
+"""
+
+KILL_BROWSER = """
+import os, signal
+for pid in filter(str.isdigit, os.listdir('/proc')):
+    line = open(f'/proc/{pid}/cmdline', 'rb').read()
+    if b'--host-resolver-rules' in line and b'--type=' not in line and int(pid) != os.getpid():
+        os.kill(int(pid), signal.SIGKILL)
+"""
+ZOMBIES = """
+import os, time
+def zombies():
+    states = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            states.append(open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[0])
+        except OSError:
+            pass
+    return states.count('Z')
+for _ in range(100):
+    if not zombies():
+        break
+    time.sleep(0.1)
+print(zombies())
 """
 
 
@@ -64,7 +88,7 @@ def composition() -> Iterator[Composition]:
     started = Composition({name: f"http://127.0.0.1:{port}" for name, port in ports.items()}, environ)
     try:
         started.compose("build")
-        started.compose("up", "--detach", "--wait", "--wait-timeout", "120")
+        started.compose("up", "--detach", "--wait", "--wait-timeout", "240")
         yield started
     finally:
         started.compose("down", "--volumes", "--timeout", "5")
@@ -105,7 +129,7 @@ def test_an_episode_is_played_to_success(composition: Composition, service: str)
         while not result.terminated:
             action = client.expert(result.session_id).action
             result = client.step(result.session_id, action, result.turn + 1)
-        assert result.stop_reason == StopReason.SUCCESS
+        assert result.stop_reason in (StopReason.SUCCESS, StopReason.AGENT_STOP)  # the latter where the agent says when
         assert result.score == 1
         assert client.close(result.session_id).success
 
@@ -134,6 +158,21 @@ def test_a_session_goes_on_after_its_server_was_killed(composition: Composition,
     assert result.stop_reason == StopReason.SUCCESS
     transcript = client.transcript(opened.session_id)
     assert [turn.turn for turn in transcript.turns] == list(range(1, result.turn + 1))
+
+
+def test_a_browser_plays_in_its_container_and_leaves_nothing_behind(composition: Composition) -> None:
+    with Client(composition.urls["webarena"]) as client:
+        client.wait_ready()
+        for index in range(2):
+            result = client.create(SessionRequest(split="test", index=index))
+            while not result.terminated:
+                result = client.step(
+                    result.session_id, client.expert(result.session_id).action, result.turn + 1
+                )
+            assert (result.stop_reason, result.score) == (StopReason.AGENT_STOP, 1)
+            composition.compose("exec", "-T", "webarena", "python", "-c", KILL_BROWSER)
+    zombies = composition.compose("exec", "-T", "webarena", "python", "-c", ZOMBIES)
+    assert zombies.strip() == "0"
 
 
 def started_at(composition: Composition) -> str:
