@@ -1,4 +1,4 @@
-"""From a turn's text to its action: the form "tags", and line breaks. (Other forms are tested with the games that use them.)"""
+"""From a turn's text to its action: the form "tags", and line breaks. (Other forms are tested with games.)"""
 
 import pytest
 from hypothesis import given
