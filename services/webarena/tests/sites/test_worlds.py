@@ -12,7 +12,7 @@ from visitors import Visitor, said
 from turngym_webarena.sites import UnknownWorld, Worlds
 from turngym_webarena.sites.seeding import WORLDS, digest, start_of
 
-DIGEST = "PINNED"
+DIGEST = "422547eb1d0bd61def9ae6d37a4001d49acbf4d2e025386976e3b98e7f76e81a"
 _BUILD = (
     "import sys; from pathlib import Path; from turngym_webarena.sites.seeding import build, digest;"
     "path = Path(sys.argv[1]); build(path, 'market-1'); print(digest(path))"
