@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 
 from turngym_webarena.service import WebArenaService
-from turngym_webarena.tasks import SPLITS, WebTask, load, oracle
+from turngym_webarena.tasks import SPLITS, Oracle, WebTask, load, oracle
 from turngym_webarena.tasks.families import TEMPLATES
-from turngym_webarena.tasks.proving import Fixed, play
+from turngym_webarena.tasks.proving import play, stray
 
 
 def quickest(number: int) -> WebTask:
@@ -37,8 +37,8 @@ async def test_the_oracle_passes_and_a_stop_does_not(service: WebArenaService, n
     assert own.score == 1.0, own.actions
     assert set(own.changes) <= TEMPLATES[number].touches
     assert (own.turns, own.nodes) == (task.turns, task.nodes)
-    idle = await play(service.place, service.worlds, task.raw, task.world, Fixed("stop []"))
-    assert idle.score == 0.0
+    others = await stray(service.place, service.worlds, task.raw, task.world, Oracle(0, {}))
+    assert set(others.values()) == {0.0}, others
 
 
 @pytest.mark.asyncio(loop_scope="module")

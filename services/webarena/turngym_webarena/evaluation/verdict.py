@@ -91,9 +91,12 @@ async def _pages_hold(
     own = await tabs.new_tab()
     reader = Reader(tabs, own, sites, last.page.url)
     for check in checks.pages:
-        if not content_matches(check.required, await _content(check, reader, own, last, sites), profile):
-            return False
-    return True
+        held = content_matches(check.required, await _content(check, reader, own, last, sites), profile)
+        if not held:
+            break
+    await tabs.close_tab(own)
+    tabs.current = last
+    return held
 
 
 async def _content(check: PageCheck, reader: Reader, own: Tab, last: Tab, sites: Mapping[str, str]) -> str:

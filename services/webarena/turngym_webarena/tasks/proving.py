@@ -6,7 +6,8 @@
 4. The oracle of a task with another truth scores 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,26 +50,26 @@ class Played:
     actions: tuple[str, ...]
 
 
-class Fixed:
-    """A player with one action, always the same."""
-
-    def __init__(self, action: str) -> None:
-        self.action = action
-
-    def act(self, observation: str) -> str:
-        """That action."""
-        return self.action
+@asynccontextmanager
+async def _opened(
+    place: Place, worlds: Worlds, task: Mapping[str, Any], world: str, player: Oracle
+) -> AsyncIterator[tuple[WebArena, Watched, str]]:
+    """An episode of a task that has begun, with its worlds and its first text; closed on the way out."""
+    watched = Watched(worlds)
+    goal = Goal(task["intent"], task["start_url"], world, read_checks(task["eval"]))
+    env = WebArena(goal, replace(place, worlds=watched), WebArenaOptions(instructions="none"), player)
+    try:
+        first = (await env.start())[-1].content
+        yield env, watched, first
+    finally:
+        await env.close()
 
 
 async def play(place: Place, worlds: Worlds, task: Mapping[str, Any], world: str, player: Oracle) -> Played:
     """Play a task to its end or to the horizon."""
-    watched = Watched(worlds)
-    goal = Goal(task["intent"], task["start_url"], world, read_checks(task["eval"]))
-    env = WebArena(goal, replace(place, worlds=watched), WebArenaOptions(instructions="none"), player)
     actions: list[str] = []
-    score, nodes, first = 0.0, 0, ""
-    try:
-        first = (await env.start())[-1].content
+    score = 0.0
+    async with _opened(place, worlds, task, world, player) as (env, watched, first):
         nodes = env.page.nodes
         while len(actions) < HORIZON:
             actions.append(env.expert())
@@ -77,9 +78,27 @@ async def play(place: Place, worlds: Worlds, task: Mapping[str, Any], world: str
             if outcome.stop is not None:
                 score = outcome.score
                 break
-    finally:
-        await env.close()
     return Played(score, len(actions), nodes, watched.changes, first, tuple(actions))
+
+
+async def stray(
+    place: Place, worlds: Worlds, task: Mapping[str, Any], world: str, foreign: Oracle
+) -> dict[str, float]:
+    """What those score who don't do the task, by their names: who stops at once, who says something wrong, who does another.
+
+    A verdict changes nothing, so all three are asked for in one episode: two before its first action, one after the last.
+    """
+    async with _opened(place, worlds, task, world, foreign) as (env, _, _):
+        scores = {
+            "stop []": (await env.step("stop []")).score,
+            "a wrong answer": (await env.step(f"stop [{WRONG}]")).score,
+        }
+        for _ in range(HORIZON):
+            outcome = await env.step(env.expert())
+            if outcome.stop is not None:
+                break
+        scores["a foreign oracle"] = outcome.score
+    return scores
 
 
 def told_at_once(task: Mapping[str, Any], first: str) -> bool:
@@ -110,12 +129,6 @@ async def problems(
         found.append(f"the oracle changes {', '.join(sorted(set(own.changes) - touches))}")
     if told_at_once(task, own.first):
         found.append("the answer stands on the first page")
-    for name, player in (
-        ("stop []", Fixed("stop []")),
-        ("a wrong answer", Fixed(f"stop [{WRONG}]")),
-        ("a foreign oracle", foreign),
-    ):
-        other = await play(place, worlds, task, world, player)
-        if other.score != 0.0:
-            found.append(f"{name} scores {other.score:g}")
+    scores = await stray(place, worlds, task, world, foreign)
+    found += [f"{name} scores {score:g}" for name, score in scores.items() if score != 0.0]
     return found, own
