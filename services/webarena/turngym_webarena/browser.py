@@ -143,6 +143,16 @@ class Chromium:
         if running.retired and running.held == 0:
             await _close(running)
 
+    async def pages(self, context: BrowserContext, name: str) -> int:
+        """How many pages a context has by the browser's own count, those included that are just opening.
+
+        :param name: the browser's own name for the context.
+        """
+        listed = await self._owners[context].control.send("Target.getTargets")
+        return sum(
+            item["type"] == "page" and item.get("browserContextId") == name for item in listed["targetInfos"]
+        )
+
     async def watch(self) -> None:
         """Measure the browser's memory, and retire it where it is too large."""
         running = self._running

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 CALL_S = 25.0  # what a call to the browser may take; a renderer that hangs answers never
 POLL_S = 0.05
-GRACE_S = 1.5  # an announced navigation or popup without a request or page after so long does not come
+GRACE_S = 1.5  # an announced navigation or popup without a request or page after so long is asked after
 _LASTING = frozenset(("eventsource", "websocket", "media", "ping", "texttrack", "manifest"))
 _GONE = (
     "has been closed",
@@ -63,10 +63,13 @@ class Tab:
         """Whether a navigation of the page itself was announced and has not come to pass."""
         return self._scheduled or self._requested
 
-    def give_up(self, since: float) -> None:
-        """Expect no longer what was announced before ``since``."""
-        if self._announced_at <= since:
-            self._scheduled = self._requested = False
+    def overdue(self, since: float) -> bool:
+        """Whether a navigation was announced before ``since``, and nothing was requested."""
+        return self.navigating and self._announced_at <= since and not self.requests
+
+    def give_up(self) -> None:
+        """Expect no navigation any more."""
+        self._scheduled = self._requested = False
 
     async def watch(self) -> None:
         """Begin to listen."""
@@ -132,6 +135,7 @@ class Tabs:
         self._joining: dict[Page, asyncio.Future[None]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._id = ""  # the browser's own name for the context
 
     @classmethod
     async def open(
@@ -224,6 +228,8 @@ class Tabs:
             page.on("close", self._leave)
             cdp.on("Page.windowOpen", lambda _: self._popup_announced())
             await tab.watch()
+            if not self._id:
+                self._id = (await cdp.send("Target.getTargetInfo"))["targetInfo"]["browserContextId"]
         except PlaywrightError as error:
             if self._dead.is_set() or not page.is_closed():
                 raise
@@ -278,7 +284,7 @@ class Tabs:
                 await self.new_tab()
             if self.current is None or self._under_way():
                 await self._change(min(left, GRACE_S))
-                self._give_up(clock() - GRACE_S)
+                await self._give_up(clock() - GRACE_S)
                 continue
             state = await self._state(self.current, left)
             if state is None or self._under_way():
@@ -294,12 +300,31 @@ class Tabs:
         navigating = self.current is not None and self.current.navigating
         return navigating or bool(self._popups) or bool(self._pending)
 
-    def _give_up(self, since: float) -> None:
-        """No longer wait for what was announced before ``since`` and has left no trace, such as a popup that closed again."""
-        if self._popups and not self._pending and self._popup_at <= since:
+    async def _give_up(self, since: float) -> None:
+        """No longer wait for what was announced before ``since`` and doesn't come, such as a popup that closed again.
+
+        On a busy machine it may only be late. What the page and the browser say when they are asked comes after whatever they
+        had to tell before, so what is then still missing isn't on its way.
+        """
+        tab = self.current
+        late = tab is not None and tab.overdue(since)
+        popups = bool(self._popups) and not self._pending and self._popup_at <= since
+        if not late and not popups:
+            return
+        try:
+            if tab is not None:
+                await asyncio.wait_for(tab.cdp.send("Runtime.evaluate", {"expression": "0"}), GRACE_S)
+            opened = await asyncio.wait_for(self._chromium.pages(self.context, self._id), GRACE_S)
+        except TimeoutError:
+            return
+        except PlaywrightError as error:
+            if tab in self.tabs and not any(sign in error.message for sign in _NAVIGATED):
+                raise
+            return
+        if popups and not self._pending and opened <= len(self.tabs):
             self._popups = 0
-        if self.current is not None and not self.current.requests:
-            self.current.give_up(since)
+        if tab is not None and late and tab.overdue(since):
+            tab.give_up()
 
     async def _change(self, longest: float) -> None:
         with suppress(TimeoutError):

@@ -96,8 +96,8 @@ async def test_playwright_s_own_process_may_die_too(open_at: Opener, place: Plac
 async def test_a_page_that_hangs_is_given_up_in_time(
     open_at: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tabs_module, "CALL_S", 1.0)
     page = await open_at("/", settle_s=1)
+    monkeypatch.setattr(tabs_module, "CALL_S", 1.0)
     await page.env.tabs.tab.page.evaluate("() => { setTimeout(() => { for (;;); }, 0) }")
     begun = time.monotonic()
     with pytest.raises(BackendDied, match="does not answer"):
