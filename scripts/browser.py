@@ -14,12 +14,14 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 PROGRAMS = (
+    "chromium-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome-stable",
     "google-chrome",
 )  # as in turngym_webarena.browser
-ADVICE = "install Chromium (Debian: sudo apt install chromium), or name one by CHROMIUM=/path/to/chromium"
+PACKAGES = ("chromium-headless-shell", "chromium")  # the first is smaller and faster, and not everywhere
+ADVICE = "install Chromium (Debian: sudo apt install chromium-headless-shell), or name one by CHROMIUM=/path/to/chromium"
 DOWNLOAD_S = 900
 
 
@@ -57,8 +59,10 @@ def install_package() -> bool:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return False
     apt = ["apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=300"]
-    updated = runs([*apt, "update"], DOWNLOAD_S)
-    installed = updated and runs([*apt, "install", "--no-install-recommends", "chromium"], DOWNLOAD_S)
+    install = [*apt, "install", "--no-install-recommends"]
+    installed = runs([*apt, "update"], DOWNLOAD_S) and any(
+        runs([*install, package], DOWNLOAD_S) for package in PACKAGES
+    )
     return installed and any(shutil.which(name) for name in PROGRAMS)
 
 

@@ -88,7 +88,8 @@ async def test_the_agent_s_own_page_is_read_as_it_stands_and_first(open_at: Open
     page = await open_at("/form", evaluation)
     await page.do("type [{textbox 'Name'}] [ Miller] [0]")
     assert await verdict(page) == 1
-    assert page.env.tabs.tabs[0].page.url == "http://site.test/form"
+    assert [tab.page.url for tab in page.env.tabs.tabs] == ["http://site.test/form"]
+    assert page.env.tabs.tab is page.env.tabs.tabs[0]
 
 
 async def test_a_page_is_prepared_before_it_is_read(open_at: Opener) -> None:

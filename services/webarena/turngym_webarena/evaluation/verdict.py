@@ -90,6 +90,7 @@ async def _pages_hold(
 ) -> bool:
     own = await tabs.new_tab()
     reader = Reader(tabs, own, sites, last.page.url)
+    held = True
     for check in checks.pages:
         held = content_matches(check.required, await _content(check, reader, own, last, sites), profile)
         if not held:

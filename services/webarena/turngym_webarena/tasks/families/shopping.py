@@ -29,6 +29,7 @@ from turngym_webarena.tasks.page import Lost, Node, Page, amount
 BOOK = Book()
 FIRST = text_of(".product-item-link")
 _COUNT = 8
+_ON_A_PAGE = 10  # reviews that a product's page shows at first
 
 
 def _terms(world: World, rng: Random, low: int, high: int) -> list[str]:
@@ -421,9 +422,10 @@ BOOK.add(
 
 
 def _critic_drafts(world: World, rng: Random) -> Iterator[Draft]:
-    for row in _reviewed(world, rng, 5, 20):
-        worst = [review for review in _approved(world, row["id"]) if review["rating"] == 1]
-        if len(worst) == 1:
+    for row in _reviewed(world, rng, _ON_A_PAGE + 1, 60):
+        listed = _approved(world, row["id"])
+        worst = [review for review in listed if review["rating"] == 1]
+        if len(worst) == 1 and worst[0] not in listed[:_ON_A_PAGE]:
             yield Draft({}, answer(worst[0]["detail"].rstrip(".")), f"__SHOPPING__/{row['slug']}.html")
 
 
