@@ -13,6 +13,7 @@ from searched import Small
 from turngym_search.encoders import MiniLM, Vectors
 from turngym_search.engine import open_engine
 from turngym_search.index import (
+    BLOCK,
     KINDS,
     DenseIndex,
     IndexMismatch,
@@ -67,10 +68,22 @@ def test_an_answer_does_not_depend_on_the_rest_of_the_batch(
     assert together == alone
 
 
-def test_ties_go_to_the_lower_row(tmp_path: Path, vectors: Vectors) -> None:
+@pytest.mark.parametrize("queries", [1, 8])
+def test_ties_go_to_the_lower_row(tmp_path: Path, vectors: Vectors, queries: int) -> None:
     index = made(tmp_path, "flat", vectors)
-    (found,) = index.search(vectors[:1], 4)
+    found = index.search(vectors[:queries], 4)[0]
     assert [row for row, _ in found] == [0, 1000, 1001, 1002]
+
+
+def test_a_batch_over_many_blocks_finds_what_faiss_finds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(2 * BLOCK + 3, DIM)).astype(
+        np.float32
+    )  # the last block has fewer rows than are asked for
+    index = made(tmp_path, "flat", rows)
+    queries = np.vstack([rows[-3:], rng.normal(size=(5, DIM)).astype(np.float32)])
+    plain = faiss.read_index(str(tmp_path / "index.faiss")).search(queries, 6)[1]
+    assert [[row for row, _ in found] for found in index.search(queries, 6)] == plain.tolist()
 
 
 def test_a_small_corpus_gives_fewer(tmp_path: Path, vectors: Vectors) -> None:
