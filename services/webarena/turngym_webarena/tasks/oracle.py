@@ -36,5 +36,9 @@ class Oracle:
             return self._script.send(page)
         except StopIteration as end:
             return f"stop [{end.value or ''}]"
-        except (Lost, LookupError, ValueError):  # a page without what is looked for: no row, no such column, no number
+        except (
+            Lost,
+            LookupError,
+            ValueError,
+        ):  # a page without what is looked for: no row, no such column, no number
             return "stop []"

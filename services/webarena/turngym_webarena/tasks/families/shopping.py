@@ -374,10 +374,11 @@ BOOK.add(
 
 
 def _stars_drafts(world: World, rng: Random) -> Iterator[Draft]:
-    for row in _reviewed(world, rng, 6, 30):
+    for row in _reviewed(world, rng, _ON_A_PAGE + 1, 40):
         stars = rng.choice((1, 2, 3))
-        names = [review["nickname"] for review in _approved(world, row["id"]) if review["rating"] == stars]
-        if 1 <= len(names) <= 4:
+        listed = _approved(world, row["id"])
+        names = [review["nickname"] for review in listed if review["rating"] == stars]
+        if len(names) <= 4 and any(review["rating"] == stars for review in listed[_ON_A_PAGE:]):
             word = "1 star" if stars == 1 else f"{stars} stars"
             yield Draft({"stars": word}, answer(*names), f"__SHOPPING__/{row['slug']}.html")
 
@@ -395,16 +396,17 @@ BOOK.add(
 
 def _mention_drafts(world: World, rng: Random) -> Iterator[Draft]:
     known = aspects()
-    for row in _reviewed(world, rng, 6, 30):
-        held: dict[str, list[str]] = {}
-        for review in _approved(world, row["id"]):
+    for row in _reviewed(world, rng, _ON_A_PAGE + 1, 40):
+        held: dict[str, list[tuple[int, str]]] = {}
+        for place, review in enumerate(_approved(world, row["id"])):
             for name, phrases in known.items():
                 if any(phrase.lower() in review["detail"].lower() for phrase in phrases):
-                    held.setdefault(name, []).append(review["nickname"])
-        able = sorted(name for name, authors in held.items() if len(authors) <= 4)
+                    held.setdefault(name, []).append((place, review["nickname"]))
+        able = sorted(name for name, by in held.items() if len(by) <= 4 and by[-1][0] >= _ON_A_PAGE)
         if able:
             name = rng.choice(able)
-            yield Draft({"description": name}, answer(*held[name]), f"__SHOPPING__/{row['slug']}.html")
+            authors = [author for _, author in held[name]]
+            yield Draft({"description": name}, answer(*authors), f"__SHOPPING__/{row['slug']}.html")
 
 
 def _mention(params: Params, page: Page) -> Script:
