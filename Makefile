@@ -20,6 +20,9 @@ SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIME
   $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
   TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS) \
   JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
+# of webarena alone
+SETTINGS += CHROMIUM PROFILE JUDGE_URL JUDGE_MODEL JUDGE_KEY SITES_PORT SETTLE_S ACTIVE_PAGES RECYCLE_CONTEXTS \
+  RECYCLE_MB MAX_NODES
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
 VIEWING := RUNS
@@ -47,6 +50,8 @@ settings = $(foreach name,$(SETTINGS),$(if $(call given,$(name)),TURNGYM_$(name)
 define no_task
 $(if $(TASK),echo $(call quote,no task $(TASK); there are: $(TASKS)),echo 'say which task, as in TASK=$(firstword $(TASKS)); there are: $(TASKS)') >&2; exit 2
 endef
+# A browser for the task that needs one; it is there already on most machines.
+browser = @case $(call quote,$(comma)$(1)$(comma)) in (*,webarena,*) $(settings) $(SERVICES)/python scripts/browser.py;; esac
 check_task = @$(if $(and $(TASK),$(if $(filter-out $(TASKS),$(subst $(comma), ,$(TASK))),,known)),:,$(no_task))
 
 .PHONY: help
@@ -98,6 +103,13 @@ help:  ## this text
 #:   make bench TASK=search                                     its retriever beside plain FAISS
 #:   make bench TASK=sciworld                                   its steps beside the official wrapper
 #:   make bench TASK=viewer                                     the viewer over a large run; ARGS="--trajectories 200000 --pages" for 2 GB
+#:   make prove TASK=webarena                                   every task's proofs in the browser (ARGS=--make: the tasks anew)
+#:   make bench TASK=webarena                                   observations, sessions, steps and resets
+#:   make soak TASK=webarena                                    500 episodes in one process, and what they leave behind
+#:
+#: Webarena has settings of its own: CHROMIUM (the browser's program), PROFILE=webarena (evaluators as published),
+#: JUDGE_URL JUDGE_MODEL JUDGE_KEY (a model judges free answers), SITES_PORT, SETTLE_S, ACTIVE_PAGES, RECYCLE_CONTEXTS,
+#: RECYCLE_MB, MAX_NODES.
 #:
 #: Containers: make up, then http://127.0.0.1:8000/TASK/ or the task's own port; deploy/README.md says more.
 #:   docker compose up -d --scale textcraft=4
@@ -117,11 +129,13 @@ trainer-env: services-env
 serve:  ## one environment in the foreground: TASK=textcraft [PORT=8003 …]
 	$(check_task)
 	@$(MAKE) --no-print-directory -s services-env
+	$(call browser,$(TASK))
 	@$(settings) exec $(SERVICES)/turngym serve $(call quote,$(TASK))
 
 train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s trainer-env
+	$(call browser,$(TASK))
 	@TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
 	  $(call flag,DRY_RUN) $(call flag,SMOKE) $(if $(ARGS),-- $(ARGS))
 
@@ -132,6 +146,7 @@ FOLDER = $(if $(POLICY)$(BASE_URL),,$(if $(MODEL),$(wildcard $(MODEL)/.)))
 eval:  ## success of a policy or model on held-out tasks: TASK=textcraft [POLICY=expert …]
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s $(if $(FOLDER),trainer-env,services-env)
+	$(if $(ENV_ADDR),,$(call browser,$(TASK)))
 	@$(if $(FOLDER),TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.evaluate \
 	  $(call options,TASK ENV_ADDR MODEL SPLIT N SEED OUT) $(if $(ARGS),-- $(ARGS)),$(policy_eval))
 
@@ -141,18 +156,20 @@ policy_eval = $(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_
 collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	$(check_task)
 	@$(MAKE) --no-print-directory -s services-env
+	$(call browser,$(TASK))
 	@mkdir -p runs/data
 	@exec $(SERVICES)/turngym collect $(call quote,$(TASK)) --policy $(call quote,$(or $(POLICY),expert)) \
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose test-deploy test-faults prove bench
+.PHONY: lint test test-train test-compose test-deploy test-faults prove bench soak
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
 	@$(SERVICES)/mypy core/turngym corpus/turngym_corpus trainer/turngym_trainer viewer/turngym_viewer $(foreach task,$(TASKS),services/$(task)/turngym_$(task))
 
 test: lint trainer-env  ## lint, the tests of core, services, viewer and trainer, and a whole training run in miniature
+	$(call browser,webarena)
 	@$(SERVICES)/pytest core corpus services viewer tests/pages $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
@@ -172,10 +189,17 @@ test-faults: services-env docker  ## 10,000 episodes while network and container
 
 prove: services-env  ## play the expert on every task, with the figures of a README, minutes to an hour: TASK=search
 	$(check_task)
+	$(call browser,$(TASK))
 	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
 bench: services-env  ## CPU per step beside a bare route in the same run; TASK=search or viewer: their own figures
+	$(call browser,$(TASK))
 	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
+
+soak: services-env  ## hundreds of episodes in one process, and what they leave behind: TASK=webarena
+	$(check_task)
+	$(call browser,$(TASK))
+	@exec $(SERVICES)/python -m turngym_$(TASK).soak $(ARGS)
 
 .PHONY: corpus-check
 corpus-check:  ## make the corpus's texts anew from its sources and compare: [WORDNET=dir]

@@ -3,7 +3,7 @@
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
 ``sleep SECONDS``, ``flood MEGABYTES`` (of text), ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the
 backend is gone), ``stray N`` (it is found gone N times), ``consult`` (refused as often as the toy's ``refusals`` say), ``bad
-score``, ``bad data``. Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the
+score``, ``bad data``, ``mumble`` (unreadable to the environment alone). Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the
 first argument holds the fields of :class:`Toy`.
 """
 
@@ -145,6 +145,8 @@ class ToyEnvironment(Environment):
             if self.toy.strayed <= int(action.split()[1]):
                 raise BackendDied("the toy's backend was gone before", acted=False)
             return self._say("found again")
+        if action == "mumble":
+            return Outcome("What?", score=self.score, invalid=True, unreadable=True)
         if action == "bad score":
             return Outcome("?", score=7.0)
         if action == "bad data":
@@ -231,16 +233,31 @@ class Toy(Service):
             invalid_limit=self.invalid_limit,
         )
 
-    def load(self, progress: Progress) -> None:
+    def load(self, progress: Progress) -> Any:
         if self.load_error:
             raise RuntimeError(self.load_error)
         progress("the toy's parts", 0.5)
+        if self.mode == "async":
+            return self._load_in_loop()
         time.sleep(self.load_s)
         while self.load_until and not os.path.exists(self.load_until):
             time.sleep(0.02)
 
+    async def _load_in_loop(self) -> None:
+        await asyncio.sleep(self.load_s)
+        self.loop = asyncio.get_running_loop()
+
+    def close(self) -> Any:
+        return self._close_in_loop() if self.mode == "async" else None
+
+    async def _close_in_loop(self) -> None:
+        if asyncio.get_running_loop() is not self.loop:
+            print("the toy was closed in another event loop", file=sys.stderr, flush=True)
+
     def open(self, task: TaskInfo, seed: int, options: ToyOptions) -> ToyEnvironment:
         kind = AsyncToyEnvironment if self.mode == "async" else ToyEnvironment
+        if self.mode == "async":
+            assert self.loop is asyncio.get_running_loop(), "the toy was not loaded in this event loop"
         return kind(3 + task.index % 10, options, self, seed)
 
     def routes(self) -> list[RouteDoc]:
@@ -255,6 +272,13 @@ class Toy(Service):
         if self.broken_gauges:
             raise RuntimeError("the gauges are broken")
         return {"toys": 1.0}
+
+
+@dataclass
+class AsyncToy(Toy):
+    """The toy as coroutines, for what makes it without arguments."""
+
+    mode: str = "async"
 
 
 def main(fields: dict[str, Any], given: dict[str, Any]) -> None:

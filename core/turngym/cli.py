@@ -28,6 +28,7 @@ from turngym.output import partial_of, whole_file
 from turngym.problems import ProblemError
 from turngym.registry import UnknownService, load_service
 from turngym.scaffold import CannotScaffold, scaffold
+from turngym.server.episode import settled
 from turngym.server.settings import Settings, SettingsError, load_settings
 
 # What only one command needs and takes long to import is imported there: aiohttp, FastAPI, the checks.
@@ -218,14 +219,11 @@ def play(
     options = _options(option)
     if not _is_url(where):
         service = load_service(where)
-        service.load(lambda what, part: None)
         try:
             chosen = playing.task_of(service, task, split.value)
             playing.play(playing.LocalGame(service, chosen, seed, options, max_turns), console)
         except ValueError as error:
             raise Failed(_one_line(error)) from None
-        finally:
-            service.close()
         return
     selector: dict[str, Any] = {"task_id": task} if task else {"split": split.value, "index": 0}
     with _client(where, token) as client:
@@ -297,9 +295,7 @@ def collect(
     plan = Plan(shares, split.value, n, seed, rate, max_turns, _options(option), shuffle)
     service = load_service(name)
     try:
-        service.load(lambda what, part: None)
-        with whole_file(out) as file:
-            asyncio.run(_collect(service, plan, file))
+        asyncio.run(_collect(service, plan, out))
     except KeyboardInterrupt:
         _say(
             f"interrupted; what is complete is in {partial_of(out)}"
@@ -307,17 +303,21 @@ def collect(
             else "interrupted"
         )
         raise typer.Exit(130) from None
-    finally:
-        service.close()
     console.print(f"{n} episodes in {out}", highlight=False, soft_wrap=True)
 
 
-async def _collect(service: Service, plan: Plan, file: Any) -> None:
-    with _progress() as progress:
-        bar = progress.add_task("episodes", total=plan.n)
-        async for line in episodes(service, plan):
-            file.write(line)
-            progress.advance(bar)
+async def _collect(service: Service, plan: Plan, out: Path) -> None:
+    loading: Any = service.load(lambda what, part: None)
+    try:
+        await settled(loading)
+        with whole_file(out) as file, _progress() as progress:
+            bar = progress.add_task("episodes", total=plan.n)
+            async for line in episodes(service, plan):
+                file.write(line)
+                progress.advance(bar)
+    finally:
+        closing: Any = service.close()
+        await settled(closing)
 
 
 # -- eval --------------------------------------------------------------------------------------------------------------

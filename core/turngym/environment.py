@@ -73,7 +73,8 @@ class Outcome:
 
     ``text`` is the observation; ``data`` its structured form. ``reward`` is this turn's, ``score`` the episode's so far in
     0..1. ``stop`` ends the episode (only SUCCESS, FAILURE and AGENT_STOP are the environment's to say) and ``success`` is
-    needed with AGENT_STOP alone. ``invalid`` marks an action that could be read but not done.
+    needed with AGENT_STOP alone. ``invalid`` marks an action that could be read but not done; ``unreadable`` one that the
+    grammar took for an action and the environment can't read after all, which counts for ``Spec.invalid_limit``.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Outcome:
     stop: StopReason | None = None
     success: bool | None = None
     invalid: bool = False
+    unreadable: bool = False
     data: dict[str, Any] | None = None
     info: dict[str, Any] = field(default_factory=dict)
 
@@ -99,7 +101,7 @@ class Environment(ABC):
 
     def unreadable(self, reason: str) -> Outcome:
         """The outcome of a turn whose text held no single action. ``reason`` says what was wrong."""
-        return Outcome(text=reason, score=self.score, invalid=True)
+        return Outcome(text=reason, score=self.score, invalid=True, unreadable=True)
 
     @property
     def score(self) -> float:
@@ -186,7 +188,10 @@ class TaskSet(ABC):
 
 
 class Service(ABC):
-    """What ``turngym serve NAME`` serves. Found by the entry point group ``turngym.services``; made once a process."""
+    """What ``turngym serve NAME`` serves. Found by the entry point group ``turngym.services``; made once a process.
+
+    In mode ASYNC, :meth:`load` and :meth:`close` may be coroutines too; they run in the event loop of the episodes.
+    """
 
     Options: ClassVar[type[Options]] = Options
     defaults: ClassVar[

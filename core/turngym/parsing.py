@@ -12,7 +12,7 @@ from turngym.schema import ActionGrammar
 
 _REACT = re.compile(r"^[ \t]*action[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(r"^[ \t]*thought[ \t]*:", re.IGNORECASE | re.MULTILINE)
-_OBSERVATION = re.compile(r"^[ \t]*observation[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_AFTER = re.compile(r"^[ \t]*(?:observation|thought)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)\n?[ \t]*```|```([^\n`]+)```", re.DOTALL)
 
 
@@ -53,17 +53,23 @@ def _react(text: str, grammar: ActionGrammar) -> list[str] | None:
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     actions: list[str] = []
     for mark, end in zip(marks, ends, strict=True):
-        body = _OBSERVATION.split(text[mark.end() : end], maxsplit=1)[0].strip()
+        body = _AFTER.split(text[mark.end() : end], maxsplit=1)[0].strip()
         fenced = _fenced(body, grammar)
-        actions += fenced if fenced is not None else [body.split("\n", 1)[0].strip()]
+        actions += fenced if fenced is not None else [_one(body, grammar)]
     return actions
+
+
+def _one(body: str, grammar: ActionGrammar) -> str:
+    return body if grammar.multiline else body.split("\n", 1)[0].strip()
 
 
 def _fenced(text: str, grammar: ActionGrammar) -> list[str] | None:
     blocks = [(match[1] if match[1] is not None else match[2]) for match in _FENCE.finditer(text)]
-    return (
-        [line.strip() for block in blocks for line in block.splitlines() if line.strip()] if blocks else None
-    )
+    if not blocks:
+        return None
+    if grammar.multiline:
+        return [block.strip() for block in blocks]
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
 
 
 def _tags(text: str, grammar: ActionGrammar) -> list[str] | None:
@@ -87,6 +93,8 @@ def _tags(text: str, grammar: ActionGrammar) -> list[str] | None:
 def _bare(text: str, grammar: ActionGrammar) -> list[str] | None:
     if _THOUGHT.search(text):
         return None
+    if grammar.multiline:
+        return [text.strip()]
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

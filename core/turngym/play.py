@@ -82,15 +82,17 @@ class RemoteGame:
 
 
 class LocalGame:
-    """An episode of a loaded service, in this process."""
+    """An episode of a service in this process; the service is loaded for it and closed with it."""
 
     def __init__(
         self, service: Service, task: TaskInfo, seed: int, options: Mapping[str, Any], max_turns: int | None
     ) -> None:
         self._runner = asyncio.Runner()
+        self._service = service
         chosen = type(service).Options.model_validate(dict(options))
-        environment = self._run(_settle(service.open(task, seed, chosen)))
         horizon = max_turns or service.spec.default_max_turns
+        self._run(_settle_call(lambda: service.load(lambda what, part: None)))
+        environment = self._run(_settle(service.open(task, seed, chosen)))
         self._episode = local.Episode(environment, service.spec, horizon)
         opening = self._run(self._episode.begin_async())
         self.messages = opening.messages
@@ -114,8 +116,9 @@ class LocalGame:
         return self._run(_settle_call(self._episode.environment.expert))
 
     def close(self) -> None:
-        """Free the environment."""
+        """Free the environment and the service."""
         self._run(_settle_call(self._episode.environment.close))
+        self._run(_settle_call(self._service.close))
         self._runner.close()
 
     def _run(self, work: Coroutine[Any, Any, Value]) -> Value:

@@ -221,13 +221,15 @@ class ActionGrammar(Model):
     """How the server reads the agent's raw turn text; ``turngym.parsing`` applies it.
 
     ``forms`` are tried in this order. ``tags`` names the XML-like tags that hold an action where the form "tags" is used.
-    ``stop`` lists the strings at which a sampler should stop.
+    ``stop`` lists the strings at which a sampler should stop. ``multiline``: an action may hold line breaks, so a fenced
+    block, all that stands after ``Action:``, or the whole bare text is one action.
     """
 
     forms: list[Literal["react", "fenced", "tags", "bare"]]
     commands: list[Command]
     tags: list[str] = Field(default_factory=list)
     stop: list[str] = Field(default_factory=list)
+    multiline: bool = False
 
 
 class Metadata(Model):

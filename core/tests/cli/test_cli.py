@@ -28,7 +28,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     about = site / "turngym_toy-1.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: turngym-toy\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[turngym.services]\ntoy = toy:Toy\nbroken = nosuchmodule:X\n")
+    (about / "entry_points.txt").write_text(
+        "[turngym.services]\ntoy = toy:Toy\ntoy_async = toy:AsyncToy\nbroken = nosuchmodule:X\n"
+    )
     return ENVIRON | {
         "PYTHONPATH": os.pathsep.join([str(site), str(Path(__file__).parents[1])]),
         "COLUMNS": "160",
@@ -157,6 +159,14 @@ def test_collect_writes_chats_that_end_with_the_last_action(
     assert roles == ["system", "user", "assistant", "user", "assistant", "user", "assistant"]
     assert messages[3]["content"] == "The count is 1."
     assert (rows[9]["success"], rows[9]["stop_reason"], rows[9]["turns"]) == (False, "max_turns", 4)
+
+
+def test_a_service_of_coroutines_lives_in_one_event_loop(installed: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "x.jsonl"
+    for command in (("collect", "toy_async", "--n", 3, "--out", out), ("play", "toy_async")):
+        result = turngym(installed, *command, given="add 1\n/hint\n/quit\n")
+        assert (result.returncode, result.stderr) == (0, "")
+    assert len(out.read_text().splitlines()) == 3
 
 
 def test_collect_gives_the_same_bytes_for_the_same_arguments(

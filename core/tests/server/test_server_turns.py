@@ -127,6 +127,14 @@ def test_three_unreadable_turns_in_a_row_end_the_episode(http: httpx.Client) -> 
     assert (result["stop_reason"], result["truncated"], result["success"]) == ("invalid_limit", True, False)
 
 
+def test_what_only_the_environment_finds_unreadable_counts_too(http: httpx.Client) -> None:
+    session = create(http)
+    played(http, session, "mumble", 1)
+    played(http, session, "", 2)
+    result = played(http, session, "mumble", 3)
+    assert (result["stop_reason"], result["info"]["invalid_action"]) == ("invalid_limit", True)
+
+
 def test_closing_truncates(http: httpx.Client) -> None:
     session = create(http)
     played(http, session, "add 1", 1)

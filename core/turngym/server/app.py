@@ -173,7 +173,8 @@ async def _work(
         routes.live = None
         await sessions.stop()
         await backend.stop()
-        await asyncio.to_thread(service.close)
+        closing: Any = await asyncio.to_thread(service.close)
+        await settled(closing)
 
 
 def serve(service: Service, settings: Settings, *, ready: Callable[[str], None] | None = None) -> None:

@@ -153,7 +153,8 @@ class Episode:
         if not 0.0 <= score <= 1.0 or not math.isfinite(outcome.reward):
             raise EnvironmentBroken(f"reward {outcome.reward!r} or score {score!r} is out of range")
         self.turn += 1
-        self.unreadable = self.unreadable + 1 if command is None else 0
+        unreadable = command is None or outcome.unreadable
+        self.unreadable = self.unreadable + 1 if unreadable else 0
         success: bool | None = None
         if stop is not None:
             success = stop is StopReason.SUCCESS if stop is not StopReason.AGENT_STOP else outcome.success
@@ -164,7 +165,7 @@ class Episode:
         elif self.turn >= self.max_turns:
             stop, success = StopReason.MAX_TURNS, score >= 1.0
         self.stop = stop
-        invalid = outcome.invalid or command is None
+        invalid = outcome.invalid or unreadable
         return Turn(
             self.turn,
             text,
