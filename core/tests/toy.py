@@ -3,8 +3,8 @@
 The goal is to reach ``target`` by ``add N``. Other commands: ``echo TEXT``, ``give up``, ``stop`` (the agent's own verdict),
 ``sleep SECONDS``, ``flood MEGABYTES`` (of text), ``crash`` (raises), ``die`` (kills the process it runs in), ``lose`` (the
 backend is gone), ``stray N`` (it is found gone N times), ``consult`` (refused as often as the toy's ``refusals`` say), ``bad
-score``, ``bad data``, ``mumble`` (unreadable to the environment alone). Run as a program it serves itself: ``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the
-first argument holds the fields of :class:`Toy`.
+score``, ``bad data``, ``mumble`` (unreadable to the environment alone). Run as a program it serves itself:
+``python toy.py '{"mode": "thread"}' port=8123 journal=/tmp/x``; the first argument holds the fields of :class:`Toy`.
 """
 
 import asyncio

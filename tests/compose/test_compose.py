@@ -70,7 +70,9 @@ def test_an_episode_is_played_to_success_through_the_gateway(composed: Compositi
         while not result.terminated:
             action = client.expert(result.session_id).action
             result = client.step(result.session_id, action, result.turn + 1)
-        ends = StopReason.AGENT_STOP if service == "webarena" else StopReason.SUCCESS  # that agent says when it is done
+        ends = (
+            StopReason.AGENT_STOP if service == "webarena" else StopReason.SUCCESS
+        )  # that agent says when it is done
         assert result.stop_reason == ends
         assert result.score == 1
         assert client.close(result.session_id).success
