@@ -5,7 +5,7 @@ environment has no reset, no session id, no clock and no HTTP; it can be importe
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -201,7 +201,7 @@ class Service(ABC):
     spec: Spec
     tasks: TaskSet
 
-    def load(self, progress: Progress) -> None:
+    def load(self, progress: Progress) -> Awaitable[None] | None:
         """Load what is slow (index, JVM, browser), reporting ``progress(what, 0..1)``. Runs before /ready is true."""
         return None
 
@@ -220,6 +220,6 @@ class Service(ABC):
         """Environment gauges for /metrics, e.g. ``{"jvm_heap_bytes": 1.2e8}``."""
         return {}
 
-    def close(self) -> None:
+    def close(self) -> Awaitable[None] | None:
         """Free what :meth:`load` took."""
         return None

@@ -27,6 +27,7 @@ class WebArenaService(Service):
     """Browser episodes over the embedded sites: one Chromium, a context a session, everything in one event loop."""
 
     Options: ClassVar = WebArenaOptions
+    tasks: Catalogue
     defaults: ClassVar = {"port": 8001, "max_sessions": 32, "step_timeout_s": 60}
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class WebArenaService(Service):
             invalid_limit=3,
         )
 
-    async def load(self, progress: Progress) -> None:  # type: ignore[override]
+    async def load(self, progress: Progress) -> None:
         """Build the worlds that aren't there yet, serve the sites, launch the browser."""
         folder = load_settings(self.defaults).data_dir / "webarena"
         worlds = sites.Worlds(folder)
@@ -116,7 +117,7 @@ class WebArenaService(Service):
             "browser_memory_bytes": chromium.memory_bytes,
         }
 
-    async def close(self) -> None:  # type: ignore[override]
+    async def close(self) -> None:
         """Close the browser, then the sites, and drop what is left of the sessions' worlds."""
         if self._place is not None:
             await self._place.chromium.stop()

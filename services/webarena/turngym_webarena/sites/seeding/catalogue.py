@@ -85,7 +85,8 @@ def write_views(connection: sqlite3.Connection, rng: Random, start: datetime) ->
 
 def _write_categories(connection: sqlite3.Connection) -> dict[tuple[str, str, str], int]:
     found: dict[tuple[str, ...], int] = {}
-    for kind in (*leaves(), *wardrobe()):
+    kinds: list[Leaf | Clothing] = [*leaves(), *wardrobe()]
+    for kind in kinds:
         for level in (1, 2, 3):
             path = kind.path[:level]
             if path not in found:
@@ -95,7 +96,7 @@ def _write_categories(connection: sqlite3.Connection) -> dict[tuple[str, str, st
                     "INSERT INTO category VALUES (?, ?, ?, ?, ?)",
                     (found[path], found.get(path[:-1]), level, path[-1], address),
                 )
-    return {kind.path: found[kind.path] for kind in (*leaves(), *wardrobe())}
+    return {kind.path: found[kind.path] for kind in kinds}
 
 
 def _products(rng: Random, leaf_ids: dict[tuple[str, str, str], int]) -> Iterator[dict[str, object]]:
