@@ -26,6 +26,7 @@ _MOST_TURNS = 100
 class WebArenaService(Service):
     """Browser episodes over the embedded sites: one Chromium, a context a session, everything in one event loop."""
 
+    tasks: Catalogue
     Options: ClassVar = WebArenaOptions
     defaults: ClassVar = {"port": 8001, "max_sessions": 32, "step_timeout_s": 60}
 

@@ -19,6 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from turngym.schema import Split
 from turngym.server.episode import Episode
 from turngym.server.settings import PREFIX
 from turngym_webarena.env import WebArena, WebArenaOptions
@@ -67,7 +68,7 @@ def measure(service: WebArenaService, folder: Path) -> State:
 
 async def play(service: WebArenaService, number: int, horizon: int) -> None:
     """One episode: even numbers the expert's, odd ones the random player's, every tenth left in the middle."""
-    split = "train"
+    split: Split = "train"
     task = service.tasks.at(split, number * 13 % service.tasks.count(split))
     environment: Any = service.open(task, number, WebArenaOptions())
     assert isinstance(environment, WebArena)

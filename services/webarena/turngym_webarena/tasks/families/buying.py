@@ -1,5 +1,6 @@
 """Families of the shop that change something: cart, orders, wish list, reviews, account, contact form."""
 
+import re
 from collections.abc import Iterator
 from random import Random
 
@@ -164,9 +165,9 @@ BOOK.add(
 
 def check_out(page: Page) -> moves.Move:
     """From a product's page, with the product in the cart, to an order."""
-    page = yield moves.press(page, "link", moves.re.compile(r"My Cart"))
+    page = yield moves.press(page, "link", re.compile(r"My Cart"))
     page = yield moves.press(page, "link", "Proceed to Checkout")
-    page = yield moves.press(page, "radio", moves.re.compile("Flat Rate"))
+    page = yield moves.press(page, "radio", re.compile("Flat Rate"))
     page = yield moves.press(page, "button", "Next")
     return (yield moves.press(page, "button", "Place Order"))
 
@@ -240,9 +241,9 @@ def _rated(page: Page) -> Iterator[tuple[int, str]]:
     """Percent and name of the products of a list that have five reviews or more."""
     name, percent = "", 0
     for node in page.walk():
-        if match := moves.re.fullmatch(r"Rating: (\d+)%", node.name):
+        if match := re.fullmatch(r"Rating: (\d+)%", node.name):
             percent = int(match[1])
-        elif match := moves.re.fullmatch(r"(\d+) Reviews?", node.name):
+        elif match := re.fullmatch(r"(\d+) Reviews?", node.name):
             if node.role == "link" and int(match[1]) >= 5:
                 yield percent, name
         elif node.role == "link":
@@ -305,7 +306,7 @@ def _letter_drafts(world: World, rng: Random) -> Iterator[Draft]:
 
 def _letter(params: Params, page: Page) -> Script:
     page = yield from moves.account(page, "Newsletter Subscriptions")
-    page = yield moves.press(page, "checkbox", moves.re.compile("General Subscription"))
+    page = yield moves.press(page, "checkbox", re.compile("General Subscription"))
     yield moves.press(page, "button", "Save")
     return ""
 

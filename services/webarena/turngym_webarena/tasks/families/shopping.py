@@ -1,7 +1,7 @@
 """Families of the shop that look around: search, lists, prices, reviews of products."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from random import Random
 from urllib.parse import quote_plus
 
@@ -326,7 +326,7 @@ def reviews(page: Page) -> list[tuple[str, str, int]]:
     return listed
 
 
-def every_review(page: Page) -> moves.Generator[str, Page, list[tuple[str, str, int]]]:
+def every_review(page: Page) -> Generator[str, Page, list[tuple[str, str, int]]]:
     """All reviews of a product, from page to page."""
     listed = reviews(page)
     while page.has("link", "Next"):

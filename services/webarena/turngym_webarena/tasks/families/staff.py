@@ -1,5 +1,6 @@
 """Families of the back office that change something: orders, products, reviews, price rules, pages."""
 
+import re
 from collections.abc import Iterator
 from random import Random
 
@@ -117,7 +118,7 @@ def _notify(params: Params, page: Page) -> Script:
     page = yield from narrow(page, **{"Bill-to_Name": params["name"]}, Status="Pending")
     page = yield moves.link(page.table("Purchase Date")[0], "Action", "View")
     page = yield moves.write(page, "Comment", params["message"])
-    page = yield moves.press(page, "checkbox", moves.re.compile("Notify Customer"))
+    page = yield moves.press(page, "checkbox", re.compile("Notify Customer"))
     yield moves.press(page, "button", "Submit Comment")
     return ""
 
@@ -599,7 +600,7 @@ def _rule(params: Params, page: Page) -> Script:
     page = yield moves.choose(page, "Websites", "Main Website")
     page = yield moves.choose(page, "Customer Groups", "ALL GROUPS")
     page = yield moves.choose(page, "Apply", title)
-    page = yield from moves.fill(page, "Discount Amount", moves.re.findall(r"\d+", params["rule"])[0])
+    page = yield from moves.fill(page, "Discount Amount", re.findall(r"\d+", params["rule"])[0])
     yield moves.press(page, "button", "Save")
     return ""
 
