@@ -307,17 +307,15 @@ def collect(
 
 
 async def _collect(service: Service, plan: Plan, out: Path) -> None:
-    loading: Any = service.load(lambda what, part: None)
     try:
-        await settled(loading)
+        await settled(service.load(lambda what, part: None))
         with whole_file(out) as file, _progress() as progress:
             bar = progress.add_task("episodes", total=plan.n)
             async for line in episodes(service, plan):
                 file.write(line)
                 progress.advance(bar)
     finally:
-        closing: Any = service.close()
-        await settled(closing)
+        await settled(service.close())
 
 
 # -- eval --------------------------------------------------------------------------------------------------------------

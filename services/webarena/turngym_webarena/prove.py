@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -143,7 +144,7 @@ async def prove(
 
 
 async def proof(candidate: Candidate, foreign: Oracle, service: WebArenaService) -> dict[str, Any]:
-    """What the log keeps of a task. A browser that dies under it is told as a problem, and the next proofs go on."""
+    """What the log keeps of a task. A browser that fails under it is told as a problem, and the next proofs go on."""
     touches = TEMPLATES[candidate.task["intent_template_id"]].touches
     try:
         found, own = await problems(
@@ -155,8 +156,8 @@ async def proof(candidate: Candidate, foreign: Oracle, service: WebArenaService)
             foreign,
             touches,
         )
-    except BackendDied as error:
-        return {"key": candidate.key, "problems": [f"the browser died: {error}"], "turns": 0, "nodes": 0}
+    except (BackendDied, PlaywrightError) as error:
+        return {"key": candidate.key, "problems": [f"the browser failed: {error}"], "turns": 0, "nodes": 0}
     return {"key": candidate.key, "problems": found, "turns": own.turns, "nodes": own.nodes}
 
 

@@ -82,9 +82,8 @@ class Tab:
         self.cdp.on("Page.navigatedWithinDocument", lambda event: self._set(event, requested=False))
         self.cdp.on("Page.frameStoppedLoading", lambda event: self._set(event, requested=False))
         self.cdp.on("Page.frameNavigated", lambda event: self._navigated(event["frame"]))
-        tree: Any
-        tree, _ = await asyncio.gather(self.cdp.send("Page.getFrameTree"), self.cdp.send("Page.enable"))
-        self._main = tree["frameTree"]["frame"]["id"]
+        told: Any = await asyncio.gather(self.cdp.send("Page.getFrameTree"), self.cdp.send("Page.enable"))
+        self._main = told[0]["frameTree"]["frame"]["id"]
 
     def _set(self, event: Any, scheduled: bool | None = None, requested: bool | None = None) -> None:
         elsewhere = event.get("disposition", "currentTab") != "currentTab"

@@ -44,7 +44,7 @@ class Service:
                 free.bind(("127.0.0.1", 0))
                 self.port = free.getsockname()[1]
         given = {"port": self.port, "journal": self.folder / "journal", "data_dir": self.data, "experts": 1}
-        given |= {"log_level": "warning", "step_timeout_s": 90} | self.settings
+        given |= {"log_level": "warning", "step_timeout_s": 120, "settle_s": 60} | self.settings
         own = {name: value for name, value in os.environ.items() if not name.startswith("TURNGYM_")}
         environ = own | {f"TURNGYM_{name.upper()}": str(value) for name, value in given.items()}
         program = str(Path(sys.executable).parent / "turngym")

@@ -207,4 +207,5 @@ def _differences(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
 def now(connection: sqlite3.Connection) -> datetime:
     """The time in a session's world."""
     start, ticks = connection.execute("SELECT start, ticks FROM clock").fetchone()
-    return datetime.fromisoformat(start) + int(ticks) * TICK
+    found: datetime = datetime.fromisoformat(start) + ticks * TICK
+    return found

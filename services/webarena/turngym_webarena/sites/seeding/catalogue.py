@@ -85,10 +85,10 @@ def write_views(connection: sqlite3.Connection, rng: Random, start: datetime) ->
 
 def _write_categories(connection: sqlite3.Connection) -> dict[tuple[str, str, str], int]:
     found: dict[tuple[str, ...], int] = {}
-    kinds: list[Leaf | Clothing] = [*leaves(), *wardrobe()]
-    for kind in kinds:
+    ways = [*(leaf.path for leaf in leaves()), *(line.path for line in wardrobe())]
+    for way in ways:
         for level in (1, 2, 3):
-            path = kind.path[:level]
+            path = way[:level]
             if path not in found:
                 found[path] = len(found) + 1
                 address = "/".join(slug(part) for part in path)
@@ -96,7 +96,7 @@ def _write_categories(connection: sqlite3.Connection) -> dict[tuple[str, str, st
                     "INSERT INTO category VALUES (?, ?, ?, ?, ?)",
                     (found[path], found.get(path[:-1]), level, path[-1], address),
                 )
-    return {kind.path: found[kind.path] for kind in kinds}
+    return {way: found[way] for way in ways}
 
 
 def _products(rng: Random, leaf_ids: dict[tuple[str, str, str], int]) -> Iterator[dict[str, object]]:
