@@ -170,10 +170,6 @@ def _not_supported(error: ProblemError) -> Exception:
     return NotSupported(error.detail) if error.code == "not_supported" else error
 
 
-async def _settle(value: Any) -> Any:
-    return await settled(value)
-
-
 async def _settle_call(ask: Callable[[], Value]) -> Value:
     answer: Value = await settled(ask())
     return answer
