@@ -10,7 +10,7 @@ import sys
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import orjson
 import typer
@@ -295,7 +295,8 @@ def collect(
     plan = Plan(shares, split.value, n, seed, rate, max_turns, _options(option), shuffle)
     service = load_service(name)
     try:
-        asyncio.run(_collect(service, plan, out))
+        with whole_file(out) as file:
+            asyncio.run(_collect(service, plan, file))
     except KeyboardInterrupt:
         _say(
             f"interrupted; what is complete is in {partial_of(out)}"
@@ -306,10 +307,10 @@ def collect(
     console.print(f"{n} episodes in {out}", highlight=False, soft_wrap=True)
 
 
-async def _collect(service: Service, plan: Plan, out: Path) -> None:
+async def _collect(service: Service, plan: Plan, file: IO[bytes]) -> None:
     try:
         await settled(service.load(lambda what, part: None))
-        with whole_file(out) as file, _progress() as progress:
+        with _progress() as progress:
             bar = progress.add_task("episodes", total=plan.n)
             async for line in episodes(service, plan):
                 file.write(line)

@@ -148,10 +148,11 @@ function optionField(name, kind, listed, definition, preset) {
     return { name, node: h("label", { for: id, title }, name, field), read: () => (field.value === "" ? undefined : differs(Number(field.value))) };
   }
   const plain = kind === "string";
-  const field = h("input", { id, value: plain ? preset ?? "" : JSON.stringify(preset ?? null), spellcheck: "false" });
+  const field = h("input", { id, value: plain || preset === undefined ? preset ?? "" : JSON.stringify(preset), spellcheck: "false" });
   const label = plain ? name : `${name} (JSON)`;
   const read = () => {
-    if (plain) return field.value === "" ? undefined : differs(field.value);
+    if (field.value.trim() === "") return undefined;
+    if (plain) return differs(field.value);
     try {
       return differs(JSON.parse(field.value));
     } catch {
