@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chromium-headless-shell")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -32,7 +32,7 @@ EXPECTED = "Failed to load resource"
 
 
 def chromium() -> str | None:
-    """The path of a Chromium: the variable CHROMIUM, or what the system has; None where there is none."""
+    """The path of a Chromium: the variable CHROMIUM, or what the system has; None where only Playwright may have one."""
     named = os.environ.get("CHROMIUM")
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
@@ -40,10 +40,12 @@ def chromium() -> str | None:
 @contextmanager
 def running() -> Iterator[Browser]:
     """A browser. Skips the test where there is no Chromium."""
-    path = chromium()
-    if path is None:
-        pytest.skip("no Chromium here: install the package chromium, or name one in the variable CHROMIUM")
     with sync_playwright() as playwright:
+        path = chromium() or playwright.chromium.executable_path
+        if not os.path.exists(path):
+            pytest.skip(
+                "no Chromium here: install the package chromium, or name one in the variable CHROMIUM"
+            )
         browser = playwright.chromium.launch(
             executable_path=path, args=ARGUMENTS, timeout=PATIENCE_MS, chromium_sandbox=False
         )
