@@ -293,9 +293,15 @@ def collect(
     """
     shares = parse_mix(mix) if mix is not None else [(policy.value, 1.0)]
     plan = Plan(shares, split.value, n, seed, rate, max_turns, _options(option), shuffle)
-    service = load_service(name)
+    service: Any = load_service(name)  # its load and close may be coroutines
     try:
-        asyncio.run(_collect(service, plan, out))
+        with asyncio.Runner() as runner:
+            try:
+                runner.run(settled(service.load(lambda what, part: None)))
+                with whole_file(out) as file:
+                    runner.run(_collect(service, plan, file))
+            finally:
+                runner.run(settled(service.close()))
     except KeyboardInterrupt:
         _say(
             f"interrupted; what is complete is in {partial_of(out)}"
@@ -306,17 +312,12 @@ def collect(
     console.print(f"{n} episodes in {out}", highlight=False, soft_wrap=True)
 
 
-async def _collect(service: Service, plan: Plan, out: Path) -> None:
-    loaded: Any = service  # load and close may be coroutines
-    try:
-        await settled(loaded.load(lambda what, part: None))
-        with whole_file(out) as file, _progress() as progress:
-            bar = progress.add_task("episodes", total=plan.n)
-            async for line in episodes(service, plan):
-                file.write(line)
-                progress.advance(bar)
-    finally:
-        await settled(loaded.close())
+async def _collect(service: Service, plan: Plan, file: Any) -> None:
+    with _progress() as progress:
+        bar = progress.add_task("episodes", total=plan.n)
+        async for line in episodes(service, plan):
+            file.write(line)
+            progress.advance(bar)
 
 
 # -- eval --------------------------------------------------------------------------------------------------------------

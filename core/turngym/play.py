@@ -92,7 +92,7 @@ class LocalGame:
         chosen = type(service).Options.model_validate(dict(options))
         horizon = max_turns or service.spec.default_max_turns
         self._run(_settle_call(lambda: service.load(lambda what, part: None)))
-        environment = self._run(_settle(service.open(task, seed, chosen)))
+        environment = self._run(_settle_call(lambda: service.open(task, seed, chosen)))
         self._episode = local.Episode(environment, service.spec, horizon)
         opening = self._run(self._episode.begin_async())
         self.messages = opening.messages
@@ -168,10 +168,6 @@ def _asked(game: Game, text: str) -> str:
 
 def _not_supported(error: ProblemError) -> Exception:
     return NotSupported(error.detail) if error.code == "not_supported" else error
-
-
-async def _settle(value: Any) -> Any:
-    return await settled(value)
 
 
 async def _settle_call(ask: Callable[[], Value]) -> Value:
