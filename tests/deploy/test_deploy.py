@@ -42,7 +42,11 @@ def test_every_environment_is_everywhere() -> None:
     """Each service of this repository: in the gateway's list (``ENVIRONMENTS``), Compose, Kubernetes and Prometheus."""
     assert set(ENVIRONMENTS) == {path.parent.name for path in ROOT.glob("services/*/pyproject.toml")}
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    assert {name for name in services if "profiles" not in services[name]} == {"gateway", *ENVIRONMENTS}
+    assert {name for name in services if "profiles" not in services[name]} == {
+        "gateway",
+        "viewer",
+        *ENVIRONMENTS,
+    }
     published = dict(re.findall(r":-(\d+)\}:(\d+)$", entry)[0] for entry in services["gateway"]["ports"])
     assert published == {str(port): str(port) for port in (8000, *ENVIRONMENTS.values())}
     listed = yaml.safe_load((DEPLOY / "kubernetes" / "kustomization.yaml").read_text())["resources"]
