@@ -19,9 +19,8 @@ SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIME
   MODEL_URL MODEL_KEY \
   $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
   TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS) \
-  JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
-# of webarena alone
-SETTINGS += CHROMIUM PROFILE JUDGE_URL JUDGE_MODEL JUDGE_KEY SITES_PORT SETTLE_S ACTIVE_PAGES RECYCLE_CONTEXTS \
+  JAVA JVMS JVM_SESSIONS JVM_HEAP_MB \
+  CHROMIUM PROFILE JUDGE_URL JUDGE_MODEL JUDGE_KEY SITES_PORT SETTLE_S ACTIVE_PAGES RECYCLE_CONTEXTS \
   RECYCLE_MB MAX_NODES
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
@@ -99,11 +98,11 @@ help:  ## this text
 #:   make prove TASK=babyai                                     the expert on every level
 #:   make prove TASK=search                                     the expert on every question
 #:   make prove TASK=sciworld                                   the gold path of every variation
+#:   make prove TASK=webarena                                   every task's proofs in the browser (ARGS=--make: the tasks anew)
 #:   make bench TASK=babyai                                     CPU per step
 #:   make bench TASK=search                                     its retriever beside plain FAISS
 #:   make bench TASK=sciworld                                   its steps beside the official wrapper
 #:   make bench TASK=viewer                                     the viewer over a large run; ARGS="--trajectories 200000 --pages" for 2 GB
-#:   make prove TASK=webarena                                   every task's proofs in the browser (ARGS=--make: the tasks anew)
 #:   make bench TASK=webarena                                   observations, sessions, steps and resets
 #:   make soak TASK=webarena                                    500 episodes in one process, and what they leave behind
 #:
@@ -130,7 +129,7 @@ serve:  ## one environment in the foreground: TASK=textcraft [PORT=8003 …]
 	$(check_task)
 	@$(MAKE) --no-print-directory -s services-env
 	$(call browser,$(TASK))
-	@$(settings) exec $(SERVICES)/turngym serve $(call quote,$(TASK))
+	@$(settings) $(if $(call given,MODEL),TURNGYM_MODEL=$(call quote,$(MODEL))) exec $(SERVICES)/turngym serve $(call quote,$(TASK))
 
 train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
 	$(if $(ENV_ADDR),,$(check_task))

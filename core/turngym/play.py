@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import ExitStack
 from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
@@ -87,14 +88,17 @@ class LocalGame:
     def __init__(
         self, service: Service, task: TaskInfo, seed: int, options: Mapping[str, Any], max_turns: int | None
     ) -> None:
-        self._runner = asyncio.Runner()
-        self._service = service
         chosen = type(service).Options.model_validate(dict(options))
         horizon = max_turns or service.spec.default_max_turns
-        self._run(_settle_call(lambda: service.load(lambda what, part: None)))
-        environment = self._run(_settle_call(lambda: service.open(task, seed, chosen)))
-        self._episode = local.Episode(environment, service.spec, horizon)
-        opening = self._run(self._episode.begin_async())
+        with ExitStack() as held:
+            self._runner = held.enter_context(asyncio.Runner())
+            held.callback(lambda: self._run(_settle_call(service.close)))
+            self._run(_settle_call(lambda: service.load(lambda what, part: None)))
+            environment = self._run(_settle_call(lambda: service.open(task, seed, chosen)))
+            held.callback(lambda: self._run(_settle_call(environment.close)))
+            self._episode = local.Episode(environment, service.spec, horizon)
+            opening = self._run(self._episode.begin_async())
+            self._held = held.pop_all()
         self.messages = opening.messages
         self.commands = service.spec.grammar.commands
         self.stop: StopReason | None = None
@@ -117,9 +121,7 @@ class LocalGame:
 
     def close(self) -> None:
         """Free the environment and the service."""
-        self._run(_settle_call(self._episode.environment.close))
-        self._run(_settle_call(self._service.close))
-        self._runner.close()
+        self._held.close()
 
     def _run(self, work: Coroutine[Any, Any, Value]) -> Value:
         return self._runner.run(work)

@@ -13,8 +13,9 @@ from playwright.sync_api import Browser, Page
 from served import free_port
 from viewing import Starter, indexed
 
+from turngym.server.settings import read_settings
 from turngym_viewer.app import create_app
-from turngym_viewer.settings import load_settings
+from turngym_viewer.settings import Settings
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +24,7 @@ def start_viewer() -> Iterator[Starter]:
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(folder: Path, **given: object) -> str:
-        settings = load_settings(**{"runs": folder, "port": free_port(), "poll_s": 0.3, **given})
+        settings = read_settings(Settings, **{"runs": folder, "port": free_port(), "poll_s": 0.3, **given})
         config = uvicorn.Config(create_app(settings), port=settings.port, log_level="warning", ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run)

@@ -9,10 +9,11 @@ import typer
 import uvicorn
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from turngym.server.settings import SettingsError, read_settings
 from turngym_viewer.app import create_app
 from turngym_viewer.index import Index, State, place
 from turngym_viewer.runs import Run, find_runs
-from turngym_viewer.settings import Settings, SettingsError, load_settings
+from turngym_viewer.settings import Settings
 
 main = typer.Typer(add_completion=False, help="Pages over a folder of TurnGym runs.")
 
@@ -21,7 +22,7 @@ Runs = Annotated[Path | None, typer.Argument(help="the folder of runs (default: 
 
 def _settings(**given: object) -> Settings:
     try:
-        return load_settings(**given)
+        return read_settings(Settings, **given)
     except SettingsError as error:
         print(f"turngym-viewer: {error}", file=sys.stderr)
         raise SystemExit(1) from None

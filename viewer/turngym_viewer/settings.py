@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-PREFIX = "TURNGYM_"
+from turngym.server.settings import PREFIX
+
 PORTS = {"webarena": 8001, "search": 8002, "textcraft": 8003, "babyai": 8004, "sciworld": 8005}
-
-
-class SettingsError(ValueError):
-    """A setting has a wrong value. The message is one line that names it."""
 
 
 class Settings(BaseSettings):
@@ -51,14 +48,3 @@ class Settings(BaseSettings):
                 f"there is no folder {value}; make train writes runs to runs/, or set TURNGYM_RUNS"
             )
         return value.resolve()
-
-
-def load_settings(**given: object) -> Settings:
-    """The settings in force; ``given`` values that are not None win. Raises SettingsError with one line."""
-    try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-    except ValidationError as error:
-        lines = [
-            f"wrong setting {PREFIX}{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()
-        ]
-        raise SettingsError("; ".join(lines)) from None

@@ -40,9 +40,8 @@ from turngym.server.steps import Steps
 logger = logging.getLogger("turngym.server")
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # and the playground's static files
-KEEP_ALIVE_S = (
-    75  # longer than clients and gateways keep idle connections, so that none breaks under a request
-)
+# Longer than clients and gateways keep idle connections, so that none breaks under a request.
+KEEP_ALIVE_S = 75
 _SWEEP_S = 1.0
 
 
@@ -173,8 +172,7 @@ async def _work(
         routes.live = None
         await sessions.stop()
         await backend.stop()
-        closing: Any = await asyncio.to_thread(service.close)
-        await settled(closing)
+        await settled(await asyncio.to_thread(service.close))
 
 
 def serve(service: Service, settings: Settings, *, ready: Callable[[str], None] | None = None) -> None:

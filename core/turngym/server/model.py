@@ -12,7 +12,8 @@ from turngym.problems import ProblemError
 from turngym.schema import Message, Transcript
 from turngym.server.settings import Settings
 
-_PATIENCE_S = 10.0  # somebody waits in front of a page
+_ANSWER_S = 60.0  # the longest that one answer may take
+_PATIENCE_S = 10.0  # how long an endpoint in trouble is asked again: somebody waits in front of a page
 
 
 def chat(transcript: Transcript) -> list[Message]:
@@ -40,7 +41,7 @@ async def next_turn(transcript: Transcript, settings: Settings, stop: Sequence[s
         settings.model_url,
         key,
         stop=stop,
-        timeout_s=settings.step_timeout_s * 2,
+        timeout_s=_ANSWER_S,
         patience_s=_PATIENCE_S,
     )
     try:

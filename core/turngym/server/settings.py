@@ -8,13 +8,15 @@ import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 PREFIX = "TURNGYM_"
 _MOST_REPLICAS = 256
+
+Kind = TypeVar("Kind", bound=BaseSettings)
 
 
 class SettingsError(ValueError):
@@ -132,13 +134,26 @@ def load_settings(service_defaults: Mapping[str, Any] | None = None, **overrides
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return init_settings, env_settings, InitSettingsSource(settings_cls, defaults)
 
+    return read_settings(Layered, **overrides)
+
+
+def read_settings(kind: type[Kind], **given: Any) -> Kind:
+    """Settings of any class, such as a service's own beside the runtime's, from the environment.
+
+    :param given: explicit values, stronger than the environment; None means "not given".
+    :raises SettingsError: if a value is wrong, with one line that says which. A secret's value is not shown.
+    """
     try:
-        return Layered(**{name: value for name, value in overrides.items() if value is not None})
+        return kind(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        raise SettingsError("; ".join(_line(dict(item)) for item in error.errors())) from None
+        raise SettingsError("; ".join(_line(kind, dict(item)) for item in error.errors())) from None
 
 
-def _line(item: dict[str, Any]) -> str:
+def _line(kind: type[BaseSettings], item: dict[str, Any]) -> str:
+    if not item["loc"]:
+        return f"wrong settings: {item['msg'].removeprefix('Value error, ')}"
     name = ".".join(str(part) for part in item["loc"])
-    value = "…" if name in ("token", "model_key") else repr(item["input"])
-    return f"wrong setting {PREFIX}{name.upper()}={value}: {item['msg']}"
+    field = kind.model_fields.get(name)
+    secret = field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+    variable = name if name.startswith(PREFIX) else f"{kind.model_config['env_prefix']}{name.upper()}"
+    return f"wrong setting {variable}={'…' if secret else repr(item['input'])}: {item['msg']}"

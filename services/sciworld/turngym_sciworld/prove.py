@@ -27,11 +27,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from turngym.environment import BackendDied
 from turngym.schema import Split, StopReason
+from turngym.server.settings import read_settings
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
 from turngym_sciworld.jvm import SimulatorFailure
 from turngym_sciworld.pool import Pool
-from turngym_sciworld.settings import load_jvm_settings
+from turngym_sciworld.settings import JvmSettings
 from turngym_sciworld.tasks import KINDS, Variation, order, survey
 
 SURVEY = Path(__file__).parent / "data" / "survey.json.gz"
@@ -103,7 +104,7 @@ def kept(results: Path) -> Results:
 def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> Iterator[Result]:
     """The result of ``work`` on each of ``todo``, added to the file as it comes, with a bar of progress. What is lost with its
     JVM is left out and told."""
-    settings = load_jvm_settings().model_copy(update={"jvm_call_timeout_s": PATIENCE_S})
+    settings = read_settings(JvmSettings).model_copy(update={"jvm_call_timeout_s": PATIENCE_S})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     pool = Pool(settings)
     gold = GoldPaths(pool)

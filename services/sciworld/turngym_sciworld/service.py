@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 from turngym.environment import Environment, Mode, Progress, Service, Spec
 from turngym.problems import ProblemError
 from turngym.schema import TaskInfo
+from turngym.server.settings import read_settings
 from turngym_sciworld import __version__
 from turngym_sciworld.env import GRAMMAR, INSTRUCTION, SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
 from turngym_sciworld.java import JAR_SHA256
 from turngym_sciworld.jvm import resident_bytes
 from turngym_sciworld.pool import Pool
-from turngym_sciworld.settings import load_jvm_settings
+from turngym_sciworld.settings import JvmSettings
 from turngym_sciworld.tasks import SciWorldTasks, survey_hash, variation_of
 
 DEFAULT_MAX_TURNS = 100  # the step limit of the official wrapper
@@ -41,7 +42,7 @@ class SciWorldService(Service):
             reward_range=(-1.0, 1.0),
             risky=True,
         )
-        self._settings = load_jvm_settings()
+        self._settings = read_settings(JvmSettings)
         self._pool = Pool(self._settings)
         self._gold = GoldPaths(self._pool)
 

@@ -6,10 +6,10 @@ settings that every service has are the runtime's business.
 
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from turngym.server.settings import PREFIX, SettingsError
+from turngym.server.settings import PREFIX
 
 
 class JvmSettings(BaseSettings):
@@ -32,13 +32,3 @@ class JvmSettings(BaseSettings):
         allow_inf_nan=False,
         description="longest start of a JVM, and search for a solution",
     )
-
-
-def load_jvm_settings() -> JvmSettings:
-    """The settings in force. Raises SettingsError with one line that names the wrong one."""
-    try:
-        return JvmSettings()
-    except ValidationError as error:
-        item = error.errors()[0]
-        name = f"{PREFIX}{str(item['loc'][0]).upper()}"
-        raise SettingsError(f"wrong setting {name}={item['input']!r}: {item['msg']}") from None

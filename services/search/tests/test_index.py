@@ -77,9 +77,8 @@ def test_ties_go_to_the_lower_row(tmp_path: Path, vectors: Vectors, queries: int
 
 def test_a_batch_over_many_blocks_finds_what_faiss_finds(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
-    rows = rng.normal(size=(2 * BLOCK + 3, DIM)).astype(
-        np.float32
-    )  # the last block has fewer rows than are asked for
+    # The last block has fewer rows than are asked for.
+    rows = rng.normal(size=(2 * BLOCK + 3, DIM)).astype(np.float32)
     index = made(tmp_path, "flat", rows)
     queries = np.vstack([rows[-3:], rng.normal(size=(5, DIM)).astype(np.float32)])
     plain = faiss.read_index(str(tmp_path / "index.faiss")).search(queries, 6)[1]

@@ -71,9 +71,7 @@ async def test_the_expert_answers_in_no_more_turns_than_it_says_and_wastes_none(
         assert outcomes[-1].stop is StopReason.SUCCESS, env.question
         assert len(outcomes) <= service.tasks.at("test", index).info["expert_turns"]
         recalls = [0.0, *(outcome.info["recall"] for outcome in outcomes[:-1])]
-        assert all(
-            before < after for before, after in pairwise(recalls)
-        )  # a search may show two of the passages
+        assert all(before < after for before, after in pairwise(recalls))
         assert outcomes[-1].info["recall"] == 1
 
 

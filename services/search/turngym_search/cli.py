@@ -13,12 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from turngym.schema import SPLITS
-from turngym.server.settings import SettingsError
+from turngym.server.settings import SettingsError, read_settings
 from turngym_search.encoders import EncoderError
 from turngym_search.index import IndexMismatch
 from turngym_search.passages import CorpusError
 from turngym_search.questions import QuestionsError
-from turngym_search.settings import MINILM, SHIPPED, SearchSettings, load_settings
+from turngym_search.settings import MINILM, SHIPPED, SearchSettings
 
 app = typer.Typer(
     help="Indexes and retrieval quality of the search environment.",
@@ -136,7 +136,7 @@ def quality(
     from turngym_search.engine import open_engine
     from turngym_search.questions import open_questions
 
-    settings = load_settings()
+    settings = read_settings(SearchSettings)
     source = open_questions(settings.questions)
     names = SPLITS if split is SplitName.ALL else (split.value,)
     questions = [question for name in names for question in source.splits[name] if question.gold][:n]  # type: ignore[index]

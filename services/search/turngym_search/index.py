@@ -33,9 +33,7 @@ _CallbackWriter: Any = vars(faiss)["PyCallbackIOWriter"]  # its type stubs don't
 SCORE_DIGITS = 5  # float32 products differ in their last bits with the size of a batch; what is equal up to here is a tie
 BATCH = 4  # queries from which on a flat index is searched by matrix products
 BLOCK = 8192  # rows a product: 64 queries' scores of it lie in the processor's cache
-SPARE = (
-    4  # results beyond those asked for, at least, so that ties at the edge are broken by row, not by chance
-)
+SPARE = 4  # results beyond those asked for, or more: ties at the edge are broken by row, not by chance
 
 
 class IndexMismatch(Exception):

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 from turngym.environment import Environment, Mode, Progress, Service, Spec
 from turngym.schema import TaskInfo
 from turngym.server.routes import RouteDoc
+from turngym.server.settings import read_settings
 from turngym_search import __version__
 from turngym_search.engine import Engine, open_engine
 from turngym_search.env import GRAMMAR, INSTRUCTION, MAX_TURNS, DeepSearch, SearchOptions
 from turngym_search.questions import open_questions
 from turngym_search.retrieval import Hit
 from turngym_search.retrieve import Retrieve
-from turngym_search.settings import SearchSettings, load_settings
+from turngym_search.settings import SearchSettings
 from turngym_search.tasks import SearchTasks
 
 
@@ -29,7 +30,7 @@ class SearchService(Service):
     tasks: SearchTasks
 
     def __init__(self, settings: SearchSettings | None = None) -> None:
-        self.settings = settings or load_settings()
+        self.settings = settings or read_settings(SearchSettings)
         self.tasks = SearchTasks(lambda: open_questions(self.settings.questions))
         self._retrieve = Retrieve(self.settings.topk)
         self._engine: Engine | None = None

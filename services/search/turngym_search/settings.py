@@ -7,11 +7,11 @@ with the package ``turngym_corpus``, with its own encoder; everything else is lo
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import AliasChoices, Field, ValidationError, model_validator
+from pydantic import AliasChoices, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from turngym.server.settings import PREFIX as TURNGYM
-from turngym.server.settings import Settings, SettingsError
+from turngym.server.settings import Settings
 
 PREFIX = f"{TURNGYM}SEARCH_"
 SHIPPED = "shipped"
@@ -87,20 +87,3 @@ class SearchSettings(BaseSettings):
         if self.retriever == "bm25" and self.index is not None:
             raise ValueError(f"{PREFIX}INDEX is a dense index, which {PREFIX}RETRIEVER=bm25 does not use")
         return self
-
-
-def load_settings() -> SearchSettings:
-    """The settings in force. Raises SettingsError, in one line that names what is wrong."""
-    try:
-        return SearchSettings()
-    except ValidationError as error:
-        raise SettingsError(
-            "; ".join(_line(item["loc"], item["input"], item["msg"]) for item in error.errors())
-        ) from None
-
-
-def _line(place: tuple[int | str, ...], value: object, message: str) -> str:
-    if not place:
-        return f"wrong settings: {message.removeprefix('Value error, ')}"
-    name = str(place[0]).upper()
-    return f"wrong setting {name if name.startswith(TURNGYM) else PREFIX + name}={value!r}: {message}"

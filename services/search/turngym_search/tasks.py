@@ -26,8 +26,8 @@ class SearchTasks(TaskSet):
         return len(self.source.splits[split])
 
     def at(self, split: Split, index: int) -> TaskInfo:
-        """The task at ``index``; ``info`` has what is known of the question, and the most turns that the
-        expert takes: fewer where one search shows two passages."""
+        """The task at ``index``; ``info`` has what is known of the question, and the most turns that
+        the expert takes: fewer where one search shows two passages."""
         if index < 0:
             raise IndexError(index)
         question = self.source.splits[split][index]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from turngym.server.settings import SettingsError
+from turngym.server.settings import SettingsError, read_settings
 from turngym_webarena.browser import NoBrowser, find_chromium
 from turngym_webarena.serving import SitesError, SiteServer
-from turngym_webarena.settings import load_webarena_settings
+from turngym_webarena.settings import WebArenaSettings
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from turngym_webarena.settings import load_webarena_settings
 def test_a_wrong_value_is_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"TURNGYM_{name}", value)
     with pytest.raises(SettingsError, match=f"wrong setting TURNGYM_{name}='{value}'"):
-        load_webarena_settings()
+        read_settings(WebArenaSettings)
 
 
 def test_the_judge_s_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNGYM_JUDGE_KEY", "hidden")
-    assert "hidden" not in repr(load_webarena_settings())
+    assert "hidden" not in repr(read_settings(WebArenaSettings))
 
 
 def test_without_a_browser_one_line_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from turngym.environment import Environment, Mode, Progress, Service, Spec
 from turngym.schema import TaskInfo
-from turngym.server.settings import load_settings
+from turngym.server.settings import load_settings, read_settings
 from turngym_webarena import __version__, sites
 from turngym_webarena.actions import GRAMMAR
 from turngym_webarena.browser import Chromium
@@ -15,7 +15,7 @@ from turngym_webarena.catalogue import Catalogue
 from turngym_webarena.env import INSTRUCTION, Place, WebArena, WebArenaOptions
 from turngym_webarena.evaluation import Judge
 from turngym_webarena.serving import SiteServer
-from turngym_webarena.settings import load_webarena_settings
+from turngym_webarena.settings import WebArenaSettings
 
 logger = logging.getLogger("turngym.webarena")
 
@@ -32,7 +32,7 @@ class WebArenaService(Service):
 
     def __init__(self) -> None:
         """Raises SettingsError where a setting of the service has a wrong value."""
-        self._settings = load_webarena_settings()
+        self._settings = read_settings(WebArenaSettings)
         self.tasks = Catalogue()
         self._place: Place | None = None
         self._server: SiteServer | None = None

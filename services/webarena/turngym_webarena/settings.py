@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from turngym.server.settings import PREFIX, SettingsError
+from turngym.server.settings import PREFIX
 
 
 class WebArenaSettings(BaseSettings):
@@ -39,14 +39,3 @@ class WebArenaSettings(BaseSettings):
     )
     recycle_mb: int = Field(default=6144, ge=256, description="memory at which a browser is replaced")
     max_nodes: int = Field(default=1500, ge=50, description="lines of a page that are shown at a time")
-
-
-def load_webarena_settings() -> WebArenaSettings:
-    """The settings in force. Raises SettingsError with one line."""
-    try:
-        return WebArenaSettings()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        value = "…" if name == "judge_key" else repr(first["input"])
-        raise SettingsError(f"wrong setting {PREFIX}{name.upper()}={value}: {first['msg']}") from None
