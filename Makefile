@@ -19,7 +19,7 @@ SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIME
   MODEL_URL MODEL_KEY \
   $(addprefix SEARCH_,RETRIEVER CORPUS INDEX INDEX_KIND ENCODER PREFIXES QUESTIONS REMOTE_URL REMOTE_TIMEOUT_S REMOTE_TRIES \
   TOPK WINDOW_MS MAX_BATCH QUEUE CACHE THREADS MAX_QUERY_CHARS) \
-  JAVA JVMS JVM_SESSIONS JVM_HEAP_MB \
+  JAVA JVMS JVM_SESSIONS JVM_HEAP_MB JVM_CALL_TIMEOUT_S JVM_START_TIMEOUT_S \
   CHROMIUM PROFILE JUDGE_URL JUDGE_MODEL JUDGE_KEY SITES_PORT SETTLE_S ACTIVE_PAGES RECYCLE_CONTEXTS \
   RECYCLE_MB MAX_NODES
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
@@ -77,7 +77,7 @@ help:  ## this text
 #:   HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIMEOUT_S REBUILD_TIMEOUT_S WORKERS
 #:   MAX_BODY_BYTES JOURNAL JOURNAL_KEEP_S JOURNAL_MAX_MB EXPERTS TOKEN LOG_LEVEL LOG_FORMAT DATA_DIR
 #:   make serve TASK=search SEARCH_RETRIEVER=hybrid             the search service's own settings: see its README
-#:   sciworld also takes JAVA JVMS JVM_SESSIONS JVM_HEAP_MB
+#:   sciworld also takes JAVA JVMS JVM_SESSIONS JVM_HEAP_MB JVM_CALL_TIMEOUT_S JVM_START_TIMEOUT_S
 #:   MODEL MODEL_URL MODEL_KEY (a language model that may play in the playground)
 #: It has a playground: open http://localhost:8003/ui in a browser (EXPERTS=1 lets you ask the expert there).
 #:
@@ -94,7 +94,7 @@ help:  ## this text
 #:   make collect TASK=textcraft                                POLICY=expert RATE=0.6 SPLIT=train N=1000 SEED=0
 #:   make collect TASK=textcraft POLICY=novice N=5000 OUT=novice.jsonl    OUT is runs/data/TASK-POLICY.jsonl by default
 #:
-#: Figures of a service that take minutes (ARGS=--help says more):
+#: Figures of a service that take minutes to hours (ARGS=--help says more):
 #:   make prove TASK=babyai                                     the expert on every level
 #:   make prove TASK=search                                     the expert on every question
 #:   make prove TASK=sciworld                                   the gold path of every variation
@@ -135,7 +135,7 @@ train:  ## train an agent: TASK=textcraft, or ENV_ADDR=url [SMOKE=1 …]
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s trainer-env
 	$(call browser,$(TASK))
-	@TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
+	@$(settings) TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.train $(call options,TASK ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN) \
 	  $(call flag,DRY_RUN) $(call flag,SMOKE) $(if $(ARGS),-- $(ARGS))
 
 EVAL_OPTIONS = --policy $(call quote,$(or $(POLICY),$(if $(MODEL),openai,expert))) $(call options,MODEL BASE_URL SEED OUT) \
@@ -146,10 +146,10 @@ eval:  ## success of a policy or model on held-out tasks: TASK=textcraft [POLICY
 	$(if $(ENV_ADDR),,$(check_task))
 	@$(MAKE) --no-print-directory -s $(if $(FOLDER),trainer-env,services-env)
 	$(if $(ENV_ADDR),,$(call browser,$(TASK)))
-	@$(if $(FOLDER),TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.evaluate \
+	@$(if $(FOLDER),$(settings) TURNGYM_COMMAND=$(SERVICES)/turngym exec $(TRAINER)/python -m turngym_trainer.evaluate \
 	  $(call options,TASK ENV_ADDR MODEL SPLIT N SEED OUT) $(if $(ARGS),-- $(ARGS)),$(policy_eval))
 
-policy_eval = $(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_ADDR)),exec $(SERVICES)/python scripts/with_service.py \
+policy_eval = $(if $(ENV_ADDR),exec $(SERVICES)/turngym eval $(call quote,$(ENV_ADDR)),$(settings) exec $(SERVICES)/python scripts/with_service.py \
   $(call quote,$(TASK)) $(SERVICES)/turngym eval URL) $(EVAL_OPTIONS)
 
 collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
@@ -157,7 +157,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	@$(MAKE) --no-print-directory -s services-env
 	$(call browser,$(TASK))
 	@mkdir -p runs/data
-	@exec $(SERVICES)/turngym collect $(call quote,$(TASK)) --policy $(call quote,$(or $(POLICY),expert)) \
+	@$(settings) exec $(SERVICES)/turngym collect $(call quote,$(TASK)) --policy $(call quote,$(or $(POLICY),expert)) \
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
@@ -186,19 +186,19 @@ test-faults: services-env docker  ## 10,000 episodes while network and container
 	@$(SERVICES)/python tests/faults/storm.py $(if $(EPISODES),--episodes $(EPISODES)) $(if $(REPLICAS),--replicas $(REPLICAS)) \
 	  $(if $(SEED),--seed $(SEED))
 
-prove: services-env  ## play the expert on every task, with the figures of a README, minutes to an hour: TASK=search
+prove: services-env  ## play the expert on every task, with the figures of a README, minutes to hours: TASK=search
 	$(check_task)
 	$(call browser,$(TASK))
 	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
-bench: services-env  ## CPU per step beside a bare route in the same run; TASK=search or viewer: their own figures
+bench: services-env  ## CPU per step beside a bare route in the same run; a task or the viewer: its own figures: TASK=search
 	$(call browser,$(TASK))
-	@exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
+	@$(settings) exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
 
 soak: services-env  ## hundreds of episodes in one process, and what they leave behind: TASK=webarena
 	$(check_task)
 	$(call browser,$(TASK))
-	@exec $(SERVICES)/python -m turngym_$(TASK).soak $(ARGS)
+	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).soak $(ARGS)
 
 .PHONY: corpus-check
 corpus-check:  ## make the corpus's texts anew from its sources and compare: [WORDNET=dir]
