@@ -28,7 +28,7 @@ from turngym_webarena.elements import (
     look,
 )
 from turngym_webarena.observation import Element
-from turngym_webarena.tabs import Tab, Tabs
+from turngym_webarena.tabs import Tab, Tabs, went_on
 
 BLANK = "about:blank"
 ERROR_PAGE = "chrome-error:"
@@ -63,11 +63,16 @@ class Hands:
         before = self._tabs.tab
         try:
             await self._act(action, elements)
-        except Gone:
-            raise Refused(f"[{action.element}] is no longer on the page") from None
-        except PlaywrightError:
+        except (Gone, Refused) as error:
+            await self._stay_within(
+                before
+            )  # the page may have gone outside by itself, and nothing else on it works then
+            if isinstance(error, Gone):
+                raise Refused(f"[{action.element}] is no longer on the page") from None
+            raise
+        except PlaywrightError as error:
             # an input that closes its own tab, or sends it elsewhere, has done what it was meant to
-            if before in self._tabs.tabs and not before.navigating:
+            if before in self._tabs.tabs and not before.navigating and not went_on(error):
                 raise
         settled = await self._tabs.settle()
         await self._stay_within(before)

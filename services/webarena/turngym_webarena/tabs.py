@@ -44,6 +44,11 @@ _NAVIGATED = (
 _STATE = "new Promise(done => setTimeout(() => done([document.readyState, document.title]), 0))"
 
 
+def went_on(error: PlaywrightError) -> bool:
+    """Whether a call failed because its page went on to another document meanwhile."""
+    return any(sign in error.message for sign in _NAVIGATED)
+
+
 class Tab:
     """A page with its own line to the browser, and what is under way in it."""
 
@@ -318,7 +323,7 @@ class Tabs:
         except TimeoutError:
             return
         except PlaywrightError as error:
-            if tab in self.tabs and not any(sign in error.message for sign in _NAVIGATED):
+            if tab in self.tabs and not went_on(error):
                 raise
             return
         if popups and not self._pending and opened <= len(self.tabs):
@@ -337,7 +342,7 @@ class Tabs:
         except TimeoutError:
             return None
         except PlaywrightError as error:
-            if tab not in self.tabs or any(sign in error.message for sign in _NAVIGATED):
+            if tab not in self.tabs or went_on(error):
                 return None
             raise
         return ready, title
@@ -351,7 +356,7 @@ class Tabs:
                 return await self._observe(self.tab, limit, in_view)
             except PlaywrightError as error:
                 # a page may go on to another document by itself at any moment
-                if attempt == 2 or not any(sign in error.message for sign in _NAVIGATED):
+                if attempt == 2 or not went_on(error):
                     raise
                 await self.settle()
         raise AssertionError("the loop returns or raises")

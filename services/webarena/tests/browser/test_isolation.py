@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright.async_api import Error as PlaywrightError
 
 from turngym_webarena.env import Place
 
@@ -112,6 +113,14 @@ async def test_a_page_cannot_go_outside_by_itself(open_at: Opener) -> None:
         await page.do("scroll [down]")
         await page.do("scroll [down]")
         assert "URL: http://site.test/late" in page.text, way
+
+
+async def test_an_action_that_fails_outside_comes_back(open_at: Opener) -> None:
+    page = await open_at("/late")
+    with pytest.raises(PlaywrightError):
+        await page.env.tabs.tab.page.goto("http://example.com/")
+    assert "http://example.com/ can't be reached" in await page.refused("scroll [down]")
+    assert "URL: http://site.test/late" in page.text
 
 
 async def test_downloads_are_refused_and_said(open_at: Opener) -> None:
