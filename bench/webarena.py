@@ -11,16 +11,13 @@ Ends with status 1 if a bar is missed. Times depend on the machine: the bars are
 
 import argparse
 import asyncio
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from socket import socket
 from typing import Any
 
 import httpx
@@ -28,6 +25,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core" / "tests"))
+
+from process import started
 
 from turngym_webarena import sites
 from turngym_webarena.browser import Chromium
@@ -44,7 +45,6 @@ RATIO_BAR = 10.0
 STEPS_BAR = 8.0
 CREATE_BAR_S = 0.5
 RESET_BAR_MS = 10.0
-READY_S = 180
 LIMIT = 5000
 
 BOX = """function() {
@@ -124,7 +124,7 @@ async def observations(rows: int, rounds: int) -> list[Figure]:
     chromium = Chromium(WebArenaSettings(), {HOST: f"127.0.0.1:{server.port}"})
     whole, on_screen, slow = [], [], []
     try:
-        tabs = await Tabs.open(chromium, {}, 10)
+        tabs = await Tabs.open(chromium, {}, WebArenaSettings())
         tab = await tabs.new_tab()
         await tab.page.goto(f"http://{HOST}/")
         await tabs.settle()
@@ -159,43 +159,6 @@ async def observations(rows: int, rounds: int) -> list[Figure]:
 # -- the service -------------------------------------------------------------------------------------------------------
 
 
-class Served:
-    """A service of its own on a free port, ended on the way out."""
-
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-
-    def __enter__(self) -> str:
-        with socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        settings = {
-            "TURNGYM_PORT": str(port),
-            "TURNGYM_EXPERTS": "1",
-            "TURNGYM_JOURNAL": str(Path(self._folder.name) / "journal"),
-            "TURNGYM_LOG_LEVEL": "warning",
-        }
-        program = str(Path(sys.executable).parent / "turngym")
-        self._process = subprocess.Popen(
-            [program, "serve", "webarena"], env={**os.environ, **settings}, stdout=2
-        )
-        url = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + READY_S
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                if httpx.get(f"{url}/ready", timeout=5).status_code == 200:
-                    return url
-            except httpx.TransportError:
-                pass  # it doesn't listen yet
-            time.sleep(0.1)
-        raise SystemExit("the service does not get ready")
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait()
-        self._folder.cleanup()
-
-
 async def episode(client: httpx.AsyncClient, index: int) -> tuple[float, int, bool]:
     """One episode of the expert: seconds to open it, steps, success."""
     begun = time.perf_counter()
@@ -214,7 +177,12 @@ async def episode(client: httpx.AsyncClient, index: int) -> tuple[float, int, bo
 
 async def service(episodes: int, width: int) -> list[Figure]:
     """Sessions opened one after another, then many at once."""
-    with Served() as url:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started(
+            "turngym", "serve", "webarena", experts=1, journal=Path(folder) / "journal", log_level="warning"
+        ) as url,
+    ):
         async with httpx.AsyncClient(base_url=url, timeout=120) as client:
             total = (await client.get("/tasks", params={"split": "test", "limit": 1})).json()["total"]
             await episode(client, 0)

@@ -13,13 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-PROGRAMS = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome-stable",
-    "google-chrome",
-)  # as in turngym_webarena.browser
+from turngym_webarena.browser import PROGRAMS
+
 PACKAGES = ("chromium-headless-shell", "chromium")  # the first is smaller and faster, and not everywhere
 ADVICE = "install Chromium (Debian: sudo apt install chromium-headless-shell), or name one by CHROMIUM=/path/to/chromium"
 DOWNLOAD_S = 900
@@ -29,7 +24,7 @@ def main() -> int:
     """Returns the exit code."""
     named = os.environ.get("TURNGYM_CHROMIUM")
     if named:
-        if os.access(named, os.X_OK):
+        if shutil.which(named):
             return 0
         print(f"browser: TURNGYM_CHROMIUM={named} is not a program that can be run", file=sys.stderr)
         return 1

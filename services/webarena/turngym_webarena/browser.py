@@ -10,10 +10,11 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, CDPSession, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
@@ -28,7 +29,7 @@ LAUNCH_S = 60.0
 CLOSE_S = 10.0
 _WATCH_EVERY = 20  # sessions between two looks at the browser's memory
 # The headless shell first: the same engine without a desktop browser's windows, at a fraction of the work for each session.
-_PROGRAMS = (
+PROGRAMS = (
     "chromium-headless-shell",
     "chromium",
     "chromium-browser",
@@ -59,10 +60,10 @@ class NoBrowser(RuntimeError):
 def find_chromium(wanted: Path | None, own: str) -> str:
     """The browser's program: the one asked for, else one on the PATH, else Playwright's ``own``. Raises NoBrowser."""
     if wanted is not None:
-        if not os.access(wanted, os.X_OK):
+        if shutil.which(wanted) is None:
             raise NoBrowser(f"TURNGYM_CHROMIUM={wanted} is not a program that can be run")
         return str(wanted)
-    for name in _PROGRAMS:
+    for name in PROGRAMS:
         if found := shutil.which(name):
             return found
     if os.access(own, os.X_OK):
@@ -95,7 +96,7 @@ class Chromium:
         self._running: _Running | None = None
         self._owners: dict[BrowserContext, _Running] = {}
         self._lock = asyncio.Lock()
-        self._closing: set[asyncio.Task[None]] = set()
+        self._chores: set[asyncio.Task[None]] = set()
         self.launches = 0
         self.memory_bytes = 0
         self.active = asyncio.Semaphore(settings.active_pages)
@@ -136,7 +137,7 @@ class Chromium:
         running.held += 1
         self._owners[context] = running
         if running.made % _WATCH_EVERY == 0:
-            await self.watch()
+            self._later(self.watch())
         return context
 
     async def release(self, context: BrowserContext) -> None:
@@ -202,13 +203,17 @@ class Chromium:
         if self._running is running:
             self._running = None
         if running.held == 0:
-            task = asyncio.get_running_loop().create_task(_close(running))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._later(_close(running))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it beside what is being done, so that nobody waits for it or breaks it off."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._chores.add(task)
+        task.add_done_callback(self._chores.discard)
 
     async def _launch(self) -> _Running:
         """A fresh browser; where Playwright's own process is gone too, that is started again first."""
-        for attempt in (1, 2):
+        for _ in range(2):
             try:
                 return await asyncio.wait_for(self._launch_once(), LAUNCH_S)
             except NoBrowser:
@@ -216,7 +221,7 @@ class Chromium:
             except (PlaywrightError, TimeoutError, OSError) as error:
                 failed = error
                 stale, self._playwright = self._playwright, None
-                if stale is not None and attempt == 1:
+                if stale is not None:
                     with suppress(Exception):  # it is most likely dead
                         await asyncio.wait_for(stale.stop(), CLOSE_S)
         line = " ".join(str(failed).split("\n")[:1]) or type(failed).__name__

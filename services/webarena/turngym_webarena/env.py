@@ -18,9 +18,9 @@ from turngym.environment import Environment, Options, Outcome
 from turngym.schema import Message, StopReason
 from turngym_webarena import players
 from turngym_webarena.acting import Hands, Refused
-from turngym_webarena.actions import GRAMMAR, ActionError, Verb, parse_action
+from turngym_webarena.actions import Action, ActionError, Verb, parse_action
 from turngym_webarena.browser import Chromium
-from turngym_webarena.evaluation import Checks, Ending, Judge, Profile, evaluate
+from turngym_webarena.evaluation import Checks, Ending, Judge, evaluate
 from turngym_webarena.evaluation.checks import AND
 from turngym_webarena.evaluation.verdict import placed
 from turngym_webarena.observation import PageText
@@ -93,11 +93,6 @@ class Place:
     header: str
     judge: Judge | None
 
-    @property
-    def profile(self) -> Profile:
-        """Which evaluators decide."""
-        return self.settings.profile
-
 
 class WebArena(Environment):
     """One episode. Its methods are coroutines where they need the browser."""
@@ -131,12 +126,11 @@ class WebArena(Environment):
         self._tabs = await Tabs.open(
             self.place.chromium,
             {self.place.header: self._session},
-            self.place.settings.settle_s,
+            self.place.settings,
             self.options.dialogs,
         )
         async with self.place.chromium.active:
             await self._tabs.guarded(self._open_pages())
-            await self._look([])
         first = Message(role="user", content=f"Objective: {self.goal.intent}\n\n{self.text}")
         if self.options.instructions == "none":
             return [first]
@@ -150,6 +144,7 @@ class WebArena(Environment):
             await self.tabs.settle()
         self.tabs.current = self.tabs.tabs[0]
         await self.tabs.settle()
+        await self._look([])
 
     async def step(self, action: str) -> Outcome:  # type: ignore[override]
         """Do one action and look at the page."""
@@ -161,18 +156,24 @@ class WebArena(Environment):
             return self.unreadable(f"Unreadable: {error}")
         if parsed.verb is Verb.STOP:
             return await self._stop(parsed.text)
-        before, notes, refused = self.page.text, [], False
+        before = self.page.text
         async with self.place.chromium.active:
-            try:
-                hands = Hands(self.tabs, self.place.chromium)
-                if not await self.tabs.guarded(hands.act(parsed, self.page.elements)):
-                    notes.append(f"The page was still busy after {self.place.settings.settle_s:g} seconds.")
-            except Refused as error:
-                notes.append(f"Refused: {error}.")
-                refused = True
-            await self._look(notes)
+            self.tabs.check()
+            refused = await self.tabs.guarded(self._turn(parsed))
         self.moves += not refused and self.page.text != before
         return Outcome(self.text, score=0.0, invalid=refused, data=self._data())
+
+    async def _turn(self, action: Action) -> bool:
+        """Act and look; whether the action was refused."""
+        notes, refused = [], False
+        try:
+            if not await Hands(self.tabs, self.place.chromium).act(action, self.page.elements):
+                notes.append(f"The page was still busy after {self.place.settings.settle_s:g} seconds.")
+        except Refused as error:
+            notes.append(f"Refused: {error}.")
+            refused = True
+        await self._look(notes)
+        return refused
 
     def unreadable(self, reason: str) -> Outcome:
         """The reason in front of the page as it was; nothing has happened to it."""
@@ -188,8 +189,8 @@ class WebArena(Environment):
         """Read the page; ``notes`` and what the page reported stand in front of it."""
         limit = self.options.max_nodes or self.place.settings.max_nodes
         in_view = self.options.view == "screen"
-        self.page = await self.tabs.guarded(self.tabs.observe(limit, in_view))
-        header = await self.tabs.guarded(self.tabs.header())
+        self.page = await self.tabs.observe(limit, in_view)
+        header = await self.tabs.header()
         said = [*self.tabs.take_notes(), *notes]
         front = "\n".join(said) + "\n\n" if said else ""
         self.text = f"{front}{header}\nURL: {self.tabs.tab.page.url}\n\n{self.page.text}"
@@ -206,8 +207,11 @@ class WebArena(Environment):
         ending = Ending(self.goal.intent, answer, self.moves)
         place = self.place
         async with place.chromium.active:
+            self.tabs.check()
             self._score = await self.tabs.guarded(
-                evaluate(self.goal.checks, ending, self.tabs, place.sites, place.profile, place.judge),
+                evaluate(
+                    self.goal.checks, ending, self.tabs, place.sites, place.settings.profile, place.judge
+                ),
                 _VERDICT_S,
             )
         return Outcome(
@@ -250,6 +254,3 @@ class WebArena(Environment):
         if self._tabs is not None:
             await self._tabs.close()
         await asyncio.to_thread(self.place.worlds.close, self._session)
-
-
-__all__ = ["GRAMMAR", "INSTRUCTION", "Goal", "Oracle", "Place", "WebArena", "WebArenaOptions", "Worlds"]

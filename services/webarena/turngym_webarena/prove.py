@@ -161,8 +161,8 @@ async def proof(candidate: Candidate, foreign: Oracle, service: WebArenaService)
     return {"key": candidate.key, "problems": found, "turns": own.turns, "nodes": own.nodes}
 
 
-def keep(listed: list[Candidate], log: Path) -> None:
-    """Write the tasks that have passed."""
+def keep(listed: list[Candidate], log: Path, folder: Path = making.DATA) -> None:
+    """Write the tasks that have passed, a file for each split."""
     known = proven(log)
     splits: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for candidate in listed:
@@ -177,7 +177,7 @@ def keep(listed: list[Candidate], log: Path) -> None:
                 }
             )  # fmt: skip
     for split, entries in splits.items():
-        making.write(split, entries)
+        making.write(split, entries, folder)
         print(f"{split}: {len(entries)} tasks, {sum(entry['short'] for entry in entries)} of them short")
 
 

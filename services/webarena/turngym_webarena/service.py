@@ -84,9 +84,7 @@ class WebArenaService(Service):
 
     def open(self, task: TaskInfo, seed: int, options: Any) -> Environment:
         """A fresh episode of the task. Nothing in it is drawn by the seed."""
-        if self._place is None:
-            raise RuntimeError("the service is not loaded")
-        return WebArena(self.tasks.goal(task), self._place, options, self.tasks.oracle(task))
+        return WebArena(self.tasks.goal(task), self.place, options, self.tasks.oracle(task))
 
     @property
     def place(self) -> Place:
@@ -103,8 +101,7 @@ class WebArenaService(Service):
     @property
     def browser(self) -> Chromium:
         """The browser, once the service is loaded."""
-        assert self._place is not None, "the service is not loaded"
-        return self._place.chromium
+        return self.place.chromium
 
     def gauges(self) -> Mapping[str, float]:
         """The browser's contexts, launches and memory."""

@@ -1,13 +1,11 @@
 """Serves the embedded sites on a port of the loopback interface, in a thread beside the runtime's own event loop."""
 
-import asyncio
 import socket
 import threading
 from typing import Any
 
 import uvicorn
 
-_START_S = 30.0
 _STOP_S = 5.0
 
 
@@ -23,7 +21,13 @@ class SiteServer:
         self._wanted = port
         self._server = uvicorn.Server(
             uvicorn.Config(
-                app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_keep_alive=60
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                ws="none",
+                timeout_keep_alive=60,
+                timeout_graceful_shutdown=3,
             )
         )
         self._listener: socket.socket | None = None
@@ -48,12 +52,10 @@ class SiteServer:
             ) from error
         listener.listen(256)
         self._listener = listener
-        self._thread = threading.Thread(target=self._run, name="turngym-sites", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listener]}, name="turngym-sites", daemon=True
+        )
         self._thread.start()
-
-    def _run(self) -> None:
-        assert self._listener is not None
-        asyncio.run(self._server.serve(sockets=[self._listener]))
 
     def stop(self) -> None:
         """End the server; requests that still run are cut off after a moment."""

@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from turngym.server.settings import PREFIX
 
+Profile = Literal["fixed", "webarena"]
+
 
 class WebArenaSettings(BaseSettings):
     """What an owner of the service may want to change. Times are in seconds."""
@@ -19,7 +21,7 @@ class WebArenaSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
     chromium: Path | None = Field(default=None, description="the browser's program; found if not given")
-    profile: Literal["fixed", "webarena"] = Field(
+    profile: Profile = Field(
         default="fixed", description="evaluators: with known defects mended, or as published"
     )
     judge_url: str | None = Field(
@@ -31,6 +33,7 @@ class WebArenaSettings(BaseSettings):
         default=0, ge=0, le=65535, description="port of the embedded sites; 0: a free one"
     )
     settle_s: float = Field(default=10, gt=0, le=300, description="longest wait for a page to come to rest")
+    call_s: float = Field(default=25, gt=0, le=300, description="longest wait for one call to the browser")
     active_pages: int = Field(
         default=2 * (os.cpu_count() or 1), ge=1, description="pages that act or are read at a time"
     )

@@ -18,11 +18,11 @@ from playwright.async_api import Error as PlaywrightError
 from turngym.environment import BackendDied
 from turngym_webarena.browser import Chromium
 from turngym_webarena.observation import VIEWPORT, Layout, PageText, read_layout, read_lines, write_text
+from turngym_webarena.settings import WebArenaSettings
 
 logger = logging.getLogger("turngym.webarena")
 Result = TypeVar("Result")
 
-CALL_S = 25.0  # what a call to the browser may take; a renderer that hangs answers never
 POLL_S = 0.05
 GRACE_S = 1.5  # an announced navigation or popup without a request or page after so long is asked after
 _LASTING = frozenset(("eventsource", "websocket", "media", "ping", "texttrack", "manifest"))
@@ -122,7 +122,7 @@ class Tabs:
         self,
         chromium: Chromium,
         context: BrowserContext,
-        settle_s: float,
+        settings: WebArenaSettings,
         dialogs: Literal["accept", "dismiss"],
     ) -> None:
         self.context = context
@@ -130,7 +130,7 @@ class Tabs:
         self.current: Tab | None = None
         self.notes: list[str] = []
         self._chromium = chromium
-        self._settle_s = settle_s
+        self._settings = settings
         self._dialogs = dialogs
         self._changed = asyncio.Event()
         self._dead = asyncio.Event()
@@ -147,12 +147,12 @@ class Tabs:
         cls,
         chromium: Chromium,
         headers: Mapping[str, str],
-        settle_s: float,
+        settings: WebArenaSettings,
         dialogs: Literal["accept", "dismiss"] = "accept",
     ) -> "Tabs":
         """A context with no tab yet. Raises BackendDied."""
         context = await chromium.context(headers)
-        tabs = cls(chromium, context, settle_s, dialogs)
+        tabs = cls(chromium, context, settings, dialogs)
         context.on("page", tabs._page_came)
         context.on("close", lambda _: tabs._dead.set())
         return tabs
@@ -173,13 +173,22 @@ class Tabs:
             task.cancel()
         await self._chromium.release(self.context)
 
+    def check(self) -> None:
+        """Raises BackendDied where the browser or a page died before this turn, which then is not what killed it."""
+        if self._dead.is_set():
+            raise BackendDied("the browser died before this turn", acted=False)
+
     async def guarded(self, work: Awaitable[Result], longest: float | None = None) -> Result:
-        """``work``'s result; BackendDied if a page crashes, the browser dies or nothing comes back within ``longest``."""
+        """``work``'s result; BackendDied if a page crashes, the browser dies or nothing comes back within
+        ``longest`` seconds, by default one call and one wait for the page to come to rest."""
+        settings = self._settings
         task = asyncio.ensure_future(work)
         dead = asyncio.ensure_future(self._dead.wait())
         try:
             await asyncio.wait(
-                {task, dead}, timeout=longest or CALL_S + self._settle_s, return_when=asyncio.FIRST_COMPLETED
+                {task, dead},
+                timeout=longest or settings.call_s + settings.settle_s,
+                return_when=asyncio.FIRST_COMPLETED,
             )
             if task.done():
                 return task.result()
@@ -282,7 +291,7 @@ class Tabs:
     async def settle(self) -> bool:
         """Wait until the current tab has come to rest; False if it has not within the limit."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + self._settle_s
+        deadline = clock() + self._settings.settle_s
         while (left := deadline - clock()) > 0:
             self._changed.clear()
             if self.current is None and not self._under_way():

@@ -91,11 +91,17 @@ async def open_at(place: Place) -> AsyncIterator[Opener]:
     opened: list[WebArena] = []
 
     async def opener(
-        path: str, evaluation: dict[str, Any] | None = None, settle_s: float = 4, **options: Any
+        path: str,
+        evaluation: dict[str, Any] | None = None,
+        settle_s: float = 4,
+        call_s: float = 25,
+        **options: Any,
     ) -> Played:
         checks: Checks = read_checks(evaluation or NEVER)
         start = path if path.startswith("__") else f"__SITE__{path}"
-        here = replace(place, settings=place.settings.model_copy(update={"settle_s": settle_s}))
+        here = replace(
+            place, settings=place.settings.model_copy(update={"settle_s": settle_s, "call_s": call_s})
+        )
         env = WebArena(Goal("Try it.", start, "w", checks), here, WebArenaOptions(**options), None)
         opened.append(env)
         messages = await env.start()

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from turngym.environment import BackendDied
-from turngym_webarena import tabs as tabs_module
 from turngym_webarena.browser import Chromium
 from turngym_webarena.env import Place
 
@@ -83,6 +82,18 @@ async def test_a_killed_browser_is_launched_again(open_at: Opener, place: Place)
     assert await is_gone(pid)
 
 
+async def test_a_bystander_of_a_dead_browser_is_no_suspect(open_at: Opener, place: Place) -> None:
+    page = await open_at("/")
+    (pid,) = await processes(place, "browser")
+    os.kill(pid, signal.SIGKILL)
+    assert await is_gone(pid)
+    await asyncio.wait_for(page.env.tabs._dead.wait(), 30)
+    for action in ("scroll [down]", "stop []"):
+        with pytest.raises(BackendDied) as died:
+            await page.do(action)
+        assert not died.value.acted
+
+
 async def test_playwright_s_own_process_may_die_too(open_at: Opener, place: Place) -> None:
     page = await open_at("/")
     (driver,) = drivers()
@@ -93,11 +104,8 @@ async def test_playwright_s_own_process_may_die_too(open_at: Opener, place: Plac
     assert "Tab 0 (current): Hard pages" in again.text
 
 
-async def test_a_page_that_hangs_is_given_up_in_time(
-    open_at: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = await open_at("/", settle_s=1)
-    monkeypatch.setattr(tabs_module, "CALL_S", 1.0)
+async def test_a_page_that_hangs_is_given_up_in_time(open_at: Opener) -> None:
+    page = await open_at("/", settle_s=1, call_s=5)
     await page.env.tabs.tab.page.evaluate("() => { setTimeout(() => { for (;;); }, 0) }")
     begun = time.monotonic()
     with pytest.raises(BackendDied, match="does not answer"):

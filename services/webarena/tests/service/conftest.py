@@ -45,7 +45,11 @@ class Service:
                 self.port = free.getsockname()[1]
         given = {"port": self.port, "journal": self.folder / "journal", "data_dir": self.data, "experts": 1}
         given |= {"log_level": "warning", "step_timeout_s": 120, "settle_s": 60} | self.settings
-        own = {name: value for name, value in os.environ.items() if not name.startswith("TURNGYM_")}
+        own = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("TURNGYM_") or name == "TURNGYM_CHROMIUM"
+        }
         environ = own | {f"TURNGYM_{name.upper()}": str(value) for name, value in given.items()}
         program = str(Path(sys.executable).parent / "turngym")
         with (self.folder / "log").open("ab") as log:

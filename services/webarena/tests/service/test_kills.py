@@ -128,4 +128,4 @@ def test_a_full_service_asks_to_come_again(serve: Callable[..., Any]) -> None:
             assert client.post("/sessions", json={"split": "test", "index": 0}).status_code == 201
         refused = client.post("/sessions", json={"split": "test", "index": 0})
         assert (refused.status_code, refused.json()["code"]) == (503, "at_capacity")
-        assert isinstance(httpx.get(f"{service.url}/ready").json()["ready"], bool)
+        assert httpx.get(f"{service.url}/ready").json()["ready"] is True

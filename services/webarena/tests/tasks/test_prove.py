@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from turngym_webarena import prove
-from turngym_webarena.tasks import making
 from turngym_webarena.tasks.families import TEMPLATES
 
 FIRST, SECOND = list(TEMPLATES)[:2]
@@ -31,10 +30,7 @@ def test_templates_and_their_worlds_take_turns() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2])
-def test_what_an_interrupted_proof_has_shown_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
-) -> None:
-    monkeypatch.setattr(making, "DATA", tmp_path)
+def test_what_an_interrupted_proof_has_shown_is_kept(tmp_path: Path, cut: int) -> None:
     listed = [candidate(FIRST, "a", name) for name in ("one", "two", "three")]
     problems: list[list[str]] = [["it failed"], [], []]
     entries: list[dict[str, Any]] = [
@@ -43,7 +39,7 @@ def test_what_an_interrupted_proof_has_shown_is_kept(
     ]
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(entry) + "\n" for entry in entries[: cut + 1]))
-    prove.keep(listed, log)
+    prove.keep(listed, log, tmp_path)
     kept = json.loads((tmp_path / "train.json").read_text()) if (tmp_path / "train.json").exists() else []
     assert [entry["raw"]["intent"] for entry in kept] == ["two", "three"][:cut]
     assert [entry["raw"]["task_id"] for entry in kept] == list(range(cut))

@@ -5,9 +5,8 @@ what pages hold afterwards (``program_html``). Each check says yes or no; the sc
 agent stops. Profile "fixed" mends what is known to be wrong with the published evaluators; "webarena" keeps it, to compare.
 """
 
-from turngym_webarena.evaluation.answers import Profile
-from turngym_webarena.evaluation.checks import CheckError, Checks, read_checks
-from turngym_webarena.evaluation.judge import Judge, JudgeError
+from turngym_webarena.evaluation.checks import Checks, read_checks
+from turngym_webarena.evaluation.judge import Judge
 from turngym_webarena.evaluation.verdict import Ending, evaluate
 
-__all__ = ["CheckError", "Checks", "Ending", "Judge", "JudgeError", "Profile", "evaluate", "read_checks"]
+__all__ = ["Checks", "Ending", "Judge", "evaluate", "read_checks"]

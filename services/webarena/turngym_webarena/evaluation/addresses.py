@@ -7,7 +7,7 @@ profile "fixed" compares host and path whole, and wants each parameter of the re
 from collections.abc import Sequence
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from turngym_webarena.evaluation.answers import Profile
+from turngym_webarena.settings import Profile
 
 
 def address_matches(references: Sequence[str], address: str, profile: Profile) -> bool:

@@ -9,12 +9,10 @@ Known defects, each mended in profile "fixed" and kept in "webarena":
 """
 
 import re
-from typing import Literal
 
 from turngym_webarena.evaluation.checks import OR, AnswerCheck, Required
 from turngym_webarena.evaluation.values import contains, normalise, same, tokens, values
-
-Profile = Literal["fixed", "webarena"]
+from turngym_webarena.settings import Profile
 
 MOVES_BEFORE_NA = 2  # actions that showed something new before "it can't be done" is believed
 DUMP_TOKENS = 40  # words that an answer may have beside four times those of its references
@@ -103,7 +101,7 @@ def _published(check: AnswerCheck, answer: str) -> bool:
     if check.exact is not None and _clean(check.exact) != answered:
         return False
     if check.fuzzy == ("N/A",):
-        return answered == "n/a" or says_not_applicable(answer)
+        return says_not_applicable(answer)
     for parts in check.include:
         reference = _clean(OR.join(parts))
         single = len(check.include) == 1 and len(_PUBLISHED_TOKEN.findall(reference)) == 1

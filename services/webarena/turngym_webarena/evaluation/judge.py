@@ -6,9 +6,12 @@ A judge makes results depend on a model; without one, answers are compared by va
 import re
 from dataclasses import dataclass
 
-import httpx
+from turngym.client.errors import InfrastructureFailure
+from turngym.client.policies import OpenAIPolicy
+from turngym.environment import BackendUnavailable
+from turngym.schema import Message
 
-_ASK_S = 60.0
+_ANSWER_S = 20.0  # longest wait for an answer, and for an endpoint in trouble: a step has 60 s
 _SYSTEM = "You grade answers of a web agent. Reply with one word, CORRECT or WRONG."
 _SAME = """\
 Question: {question}
@@ -23,10 +26,6 @@ Does the agent say that it can't be done, and for this reason or an equivalent o
 _VERDICT = re.compile(r"\b(correct|wrong|incorrect)\b", re.IGNORECASE)
 
 
-class JudgeError(RuntimeError):
-    """The judge could not be asked, or answered neither yes nor no. No verdict on the answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Judge:
     """An endpoint such as ``http://host:8000/v1`` and the model to ask there."""
@@ -37,26 +36,27 @@ class Judge:
 
     async def agrees(self, question: str, reference: str, answer: str, *, impossible: bool = False) -> bool:
         """Whether ``answer`` says what ``reference`` says; with ``impossible``, whether it gives that reason why a task can't
-        be done. Raises JudgeError."""
+        be done. Raises BackendUnavailable where the judge can't be asked, or answers neither yes nor no."""
         form = _IMPOSSIBLE if impossible else _SAME
         asked = form.format(question=question, reference=reference, answer=answer)
-        body = {
-            "model": self.model,
-            "temperature": 0,
-            "max_tokens": 16,
-            "messages": [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": asked}],
-        }
-        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=asked)]
+        policy = OpenAIPolicy(
+            self.model,
+            self.url,
+            self.key,
+            temperature=0,
+            max_tokens=16,
+            timeout_s=_ANSWER_S,
+            patience_s=_ANSWER_S,
+        )
         try:
-            async with httpx.AsyncClient(timeout=_ASK_S) as client:
-                answered = await client.post(
-                    f"{self.url.rstrip('/')}/chat/completions", json=body, headers=headers
-                )
-                answered.raise_for_status()
-                said = str(answered.json()["choices"][0]["message"]["content"])
-        except (httpx.HTTPError, KeyError, IndexError, TypeError, ValueError) as error:
-            raise JudgeError(f"the judge at {self.url} gave no answer: {error}") from error
+            async with policy:
+                said = await policy.answer(messages)
+        except InfrastructureFailure as error:
+            raise BackendUnavailable(f"the judge at {self.url}: {error}") from error
         verdict = _VERDICT.search(said)
         if verdict is None:
-            raise JudgeError(f"the judge at {self.url} said neither CORRECT nor WRONG, but {said[:80]!r}")
+            raise BackendUnavailable(
+                f"the judge at {self.url} said neither CORRECT nor WRONG, but {said[:80]!r}"
+            )
         return verdict[1].lower() == "correct"

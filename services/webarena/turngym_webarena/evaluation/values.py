@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -87,6 +87,17 @@ def tokens(text: str) -> list[str]:
 
 def values(text: str) -> list[Value]:
     """Every value in a text, in the order of kinds: dates, durations and lengths, then amounts."""
+    return _scan(text)[0]
+
+
+def whole(text: str) -> Value | None:
+    """The one value that a text is, and nothing besides; None for any other text."""
+    found, rest = _scan(text)
+    return found[0] if len(found) == 1 and not re.search(r"\w", rest.replace(" and ", " ")) else None
+
+
+def _scan(text: str) -> tuple[list[Value], str]:
+    """Every value in a text, and the text without them."""
     rest = _SIGNED.sub("-", normalise(text))
     rest = re.sub(r"[a-z]+", lambda match: _WORDS.get(match[0], match[0]), rest)
     found: list[Value] = []
@@ -98,20 +109,7 @@ def values(text: str) -> list[Value]:
     found += [
         Value("amount", size) for match in _AMOUNT.finditer(rest) if (size := _size(match[1])) is not None
     ]
-    return found
-
-
-def whole(text: str) -> Value | None:
-    """The one value that a text is, and nothing besides; None for any other text."""
-    found = values(text)
-    if len(found) != 1:
-        return None
-    rest = normalise(text)
-    rest = re.sub(r"[a-z]+", lambda match: _WORDS.get(match[0], match[0]), rest)
-    for pattern, _ in _DATES:
-        rest = pattern.sub(" ", rest)
-    rest = _AMOUNT.sub(" ", _MEASURE.sub(" ", _CLOCK.sub(" ", _SIGNED.sub("-", rest))))
-    return found[0] if not re.search(r"\w", rest.replace(" and ", " ")) else None
+    return found, _AMOUNT.sub(" ", rest)
 
 
 def same(one: str, other: str) -> bool:
@@ -180,7 +178,7 @@ def _measures(text: str) -> Iterator[Value]:
 def _size(text: str) -> Decimal | None:
     try:
         return Decimal(text.replace(",", "")).normalize()
-    except InvalidOperation:
+    except ArithmeticError:  # not a number, or one of more digits than a Decimal has
         return None
 
 

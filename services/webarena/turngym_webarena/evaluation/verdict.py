@@ -7,16 +7,15 @@ from html import unescape
 from turngym_webarena.evaluation.addresses import address_matches
 from turngym_webarena.evaluation.answers import (
     MOVES_BEFORE_NA,
-    Profile,
     amounts_to,
     answer_matches,
     content_matches,
-    is_dump,
     says_not_applicable,
 )
 from turngym_webarena.evaluation.checks import LAST, AnswerCheck, Checks, HelperCall, PageCheck
 from turngym_webarena.evaluation.judge import Judge
 from turngym_webarena.evaluation.pages import Reader, prepare, read
+from turngym_webarena.settings import Profile
 from turngym_webarena.tabs import Tab, Tabs
 
 
@@ -40,7 +39,7 @@ async def evaluate(
     """1.0 if every check holds, else 0.0. The agent's own tab is read as it is and not sent anywhere.
 
     :param sites: what placeholders such as ``__SHOPPING__`` stand for, without a slash at the end.
-    :raises JudgeError: if the judge gave no verdict.
+    :raises BackendUnavailable: if the judge gave no verdict. Nothing has been done to a page then.
     """
     last = tabs.tab
     if checks.answer is not None and not await _answered(checks.answer, ending, profile, judge):
@@ -64,8 +63,6 @@ def placed(url: str, sites: Mapping[str, str]) -> str:
 async def _answered(check: AnswerCheck, ending: Ending, profile: Profile, judge: Judge | None) -> bool:
     if not check.unachievable:
         if not answer_matches(check, ending.answer, profile, ending.moves):
-            return False
-        if profile == "fixed" and check.fuzzy and is_dump(check, ending.answer):
             return False
         for reference in check.fuzzy:
             if not await _amounts(reference, ending, judge):

@@ -61,13 +61,13 @@ def raw(template: Template, draft: Draft, task_id: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def write(split: str, entries: list[dict[str, Any]]) -> None:
-    """Keep a split's tasks, one a line, numbered in their order."""
+def write(split: str, entries: list[dict[str, Any]], folder: Path = DATA) -> None:
+    """Keep a split's tasks in ``folder``, one a line, numbered in their order."""
     lines = []
     for number, entry in enumerate(entries):
         entry["raw"]["task_id"] = number
         lines.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
-    (DATA / f"{split}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    (folder / f"{split}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def family_table(official: dict[int, int]) -> str:

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from turngym_webarena.env import Goal, Oracle, Place, WebArena, WebArenaOptions
+from turngym_webarena.env import Goal, Place, WebArena, WebArenaOptions
 from turngym_webarena.evaluation import read_checks
+from turngym_webarena.players import Oracle
 from turngym_webarena.sites.worlds import Worlds
 from turngym_webarena.tasks.page import Page
 
