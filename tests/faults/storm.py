@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -50,14 +51,13 @@ class Weather:
         }
 
     async def blow(self, over: asyncio.Event) -> None:
-        """Break things until ``over`` is set; everything runs again at the end."""
+        """Break things until ``over`` is set, at once and then again and again; everything runs again at the end."""
         while not over.is_set():
-            try:
+            name = self.rng.choice(list(self.kinds))
+            await self.kinds[name]()
+            self.done[name] += 1
+            with suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), self.rng.uniform(*CALM_S))
-            except TimeoutError:
-                name = self.rng.choice(list(self.kinds))
-                await self.kinds[name]()
-                self.done[name] += 1
 
     def replica(self) -> str:
         """The container of a replica, any."""
