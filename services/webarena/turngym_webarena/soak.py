@@ -24,6 +24,7 @@ from turngym.server.episode import Episode
 from turngym.server.settings import PREFIX
 from turngym_webarena.env import WebArena, WebArenaOptions
 from turngym_webarena.service import WebArenaService
+from turngym_webarena.sites.worlds import ALIVE
 
 GROWTH_MB = 64  # of the service's own memory, over all rounds after the first
 BROWSER_GROWTH_MB = 400  # of the browser's, which collects its garbage when it likes
@@ -59,7 +60,7 @@ def measure(service: WebArenaService, folder: Path) -> State:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return State(
         service.browser.contexts,
-        sum(1 for path in folder.glob("webarena/sessions-*/*") if path.is_file()),
+        sum(1 for path in folder.glob("webarena/sessions-*/*") if path.is_file() and path.name != ALIVE),
         len(os.listdir("/proc/self/fd")),
         pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
         service.browser.memory_bytes / 2**20,

@@ -136,12 +136,48 @@ def test_without_a_session_the_sites_work_by_hand(worlds: Worlds) -> None:
     assert "Dashboard" in person.get("/admin/")
 
 
-def test_what_dead_processes_left_is_removed(tmp_path: Path) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    left, seeds = tmp_path / f"sessions-{ended.pid}", tmp_path / "seeds-1"
-    for path in (left, seeds):
-        path.mkdir()
-    Worlds(tmp_path)._sweep()
-    assert not left.exists()
-    assert seeds.exists()
+def test_a_request_that_comes_too_late_leaves_no_copy(visit: Callable[..., Visitor], worlds: Worlds) -> None:
+    session = worlds.get(visit().session)  # as a request gets it that then waits for its turn
+    worlds.close("visitor-0")
+    for use in (session.read, session.write):
+        with pytest.raises(UnknownWorld, match="closed meanwhile"), session.lock, use():
+            pass
+    assert not session.written
+
+
+_HOLD = (
+    "import sys; from pathlib import Path; from turngym_webarena.sites import Worlds;"
+    "worlds = Worlds(Path(sys.argv[1])); session = worlds.open('one', 'market-1')\n"
+    "with session.lock, session.write(): pass\n"
+    "print(session.own, flush=True); sys.stdin.read()"
+)
+
+
+def test_copies_go_with_their_process_and_not_before(tmp_path: Path) -> None:
+    holders = [
+        subprocess.Popen(
+            [sys.executable, "-c", _HOLD, str(tmp_path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    try:
+        killed, living = (Path(holder.stdout.readline().strip()) for holder in holders if holder.stdout)
+        (tmp_path / "sessions-123").mkdir()  # nobody's, and without a lock file
+        own = Worlds(tmp_path)
+        own.open("one", "market-1")
+        holders[0].kill()
+        holders[0].wait()
+        own._sweep()
+        assert not killed.parent.exists()
+        assert living.exists()
+        assert {path.name for path in tmp_path.glob("sessions-*")} == {
+            living.parent.name,
+            own.get("one").own.parent.name,
+        }
+        own.shutdown()
+        assert [path.name for path in tmp_path.glob("sessions-*")] == [living.parent.name]
+    finally:
+        for holder in holders:
+            holder.kill()
+            holder.communicate()

@@ -253,9 +253,9 @@ def _endpoint(page: Page, worlds: Worlds, *, writes: bool) -> Callable[[Request]
         )
         try:
             session = worlds.get(request.headers.get(HEADER))
+            return await run_in_threadpool(_answer, page, session, asked, writes)
         except UnknownWorld:
             return HTMLResponse(f"<h1>404 No such session</h1><p>{HEADER} names none that is open.</p>", 404)
-        return await run_in_threadpool(_answer, page, session, asked, writes)
 
     return endpoint
 

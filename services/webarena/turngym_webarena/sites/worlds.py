@@ -5,12 +5,14 @@ something is posted; then the file is copied and the session writes its own copy
 session that only looks costs nothing, and a reset is the removal of a file. Requests of one session take turns; those of
 different sessions don't wait for each other.
 
+Several processes may share the folder, each in a container of its own: each keeps its copies in a folder that it holds
+locked, so a folder that nobody holds has been left by a process that is no more.
+
 A world's clock stands at its ``now``; every write moves the session's clock on by a minute, so the same actions write the
 same times on every machine.
 """
 
 import fcntl
-import os
 import shutil
 import sqlite3
 import threading
@@ -19,12 +21,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from secrets import token_hex
+from typing import TextIO
 
 from turngym_webarena.sites.seeding import VERSION, WORLDS, build
 
 HEADER = "X-TurnGym-World"
 BY_HAND = "by-hand"  # the session of requests without the header
 TICK = timedelta(minutes=1)
+ALIVE, SWEEP = "alive", "sweep.lock"  # locked by who uses a folder of copies; by who makes or removes one
 Progress = Callable[[str, float], None]
 
 
@@ -41,6 +46,7 @@ class Session:
     own: Path
     lock: threading.Lock = field(default_factory=threading.Lock)
     notices: list[tuple[str, str]] = field(default_factory=list)
+    closed: bool = False
 
     @property
     def written(self) -> bool:
@@ -49,7 +55,8 @@ class Session:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection that can't write. The caller holds the lock."""
+        """A connection that can't write. The caller holds the lock. Raises UnknownWorld once the session is closed."""
+        self._check_open()
         connection = _connect(self.own, "ro") if self.written else _connect(self.seed, "ro&immutable=1")
         try:
             yield connection
@@ -58,7 +65,9 @@ class Session:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction on the session's own copy; an exception undoes it. The caller holds the lock."""
+        """A transaction on the session's own copy; an exception undoes it. The caller holds the lock. Raises UnknownWorld once
+        the session is closed: who has waited for the lock meanwhile must not leave a copy behind."""
+        self._check_open()
         if not self.written:
             partial = self.own.with_suffix(".partial")
             shutil.copyfile(self.seed, partial)
@@ -76,6 +85,10 @@ class Session:
         finally:
             connection.close()
 
+    def _check_open(self) -> None:
+        if self.closed:
+            raise UnknownWorld(f"the session of {self.own.stem} was closed meanwhile")
+
 
 class Worlds:
     """The worlds in a folder and the sessions that are open in them. Safe to use from several threads."""
@@ -84,7 +97,8 @@ class Worlds:
         """``folder`` holds the seeds, which are kept, and the sessions' copies, which go when a session closes."""
         self._folder = folder
         self._seeds = folder / f"seeds-{VERSION}"
-        self._copies = folder / f"sessions-{os.getpid()}"
+        self._copies = folder / f"sessions-{token_hex(8)}"
+        self._alive: TextIO | None = None  # locked for as long as the copies are in use
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
 
@@ -99,12 +113,19 @@ class Worlds:
 
     def _sweep(self) -> None:
         """Remove what processes that are no more have left."""
-        for left in self._folder.glob("sessions-*"):
-            if (
-                not Path(f"/proc/{left.name.removeprefix('sessions-')}").exists()
-                and Path("/proc/self").exists()
-            ):
-                shutil.rmtree(left, ignore_errors=True)
+        with _locked(self._folder / SWEEP):
+            for left in self._folder.glob("sessions-*"):
+                if left != self._copies and not _held(left / ALIVE):
+                    shutil.rmtree(left, ignore_errors=True)
+
+    def _claim(self) -> None:
+        """Make the folder of the copies, held by this process. No sweep sees it before it is."""
+        with self._lock:
+            if self._alive is None:
+                with _locked(self._folder / SWEEP):
+                    self._copies.mkdir()
+                    self._alive = (self._copies / ALIVE).open("w")
+                    fcntl.flock(self._alive, fcntl.LOCK_EX)
 
     def seed(self, world: str) -> Path:
         """The file of a world, built if it isn't there. Two processes don't build the same one at once."""
@@ -112,11 +133,9 @@ class Worlds:
             raise UnknownWorld(f"no world {world}; there are {', '.join(WORLDS)}")
         path = self._seeds / f"{world}.sqlite"
         if not path.exists():
-            self._seeds.mkdir(parents=True, exist_ok=True)
-            with (self._seeds / f"{world}.lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with _locked(self._seeds / f"{world}.lock"):
                 if not path.exists():
-                    partial = path.with_suffix(f".{os.getpid()}")
+                    partial = path.with_suffix(".partial")
                     partial.unlink(missing_ok=True)
                     build(partial, world)
                     partial.replace(path)
@@ -125,7 +144,7 @@ class Worlds:
     def open(self, session_id: str, world: str) -> Session:
         """A session that starts from the seed, whatever a session of that id had before."""
         seed = self.seed(world)
-        self._copies.mkdir(parents=True, exist_ok=True)
+        self._claim()
         session = Session(world, seed, self._copies / f"{session_id}.sqlite")
         self.close(session_id)
         with self._lock:
@@ -154,13 +173,18 @@ class Worlds:
             session = self._sessions.pop(session_id, None)
         if session is not None:
             with session.lock:
+                session.closed = True
                 session.own.unlink(missing_ok=True)
 
     def shutdown(self) -> None:
         """Close every session and remove their folder."""
         for session_id in list(self._sessions):
             self.close(session_id)
-        shutil.rmtree(self._copies, ignore_errors=True)
+        with self._lock:
+            if self._alive is not None:
+                shutil.rmtree(self._copies, ignore_errors=True)
+                self._alive.close()
+                self._alive = None
 
     def changes(self, session_id: str) -> dict[str, tuple[int, int]]:
         """What a session has written: for each table that differs from the seed, rows that are new or other, and rows of
@@ -175,6 +199,27 @@ class Worlds:
                 return _differences(connection)
             finally:
                 connection.close()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, made with its folder where it isn't there; other processes wait for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _held(path: Path) -> bool:
+    """Whether a process holds this lock file."""
+    try:
+        with path.open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
