@@ -53,6 +53,31 @@ def test_from_the_front_page_to_an_order(visit: Callable[..., Visitor]) -> None:
     assert set(visitor.changes) == {"sales_order", "order_item", "order_address", "product"}
 
 
+def test_an_address_chosen_in_a_checkout_can_be_deleted(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    identity, _, _ = simple(visitor)
+    visitor.post("/checkout/cart/add", {"product": identity, "qty": "1"})
+    fields = ("firstname", "lastname", "street", "city", "region", "postcode", "country", "telephone")
+    visitor.post("/customer/address/formPost", dict.fromkeys(fields, "Here"))
+    place = visitor.value("SELECT max(id) FROM address")
+    visitor.post("/checkout/shipping/save", {"address": place, "shipping_method": "flatrate"})
+    visitor.post("/customer/address/delete", {"id": place})
+    for page in (visitor.get("/checkout/payment/"), visitor.post("/checkout/payment/place")):
+        assert said(page) == ["Please choose how to ship first."]
+
+
+def test_what_is_no_longer_sold_can_t_be_bought_from_the_wish_list(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    identity, _, _ = simple(visitor)
+    visitor.post("/wishlist/index/add", {"product": identity})
+    visitor.post("/admin/catalog/product/massStatus/status/2", [("selected", identity)])
+    item = visitor.value("SELECT id FROM wishlist_item")
+    answer = visitor.ask("POST", "/wishlist/index/cart", {"item": item})
+    assert answer.status_code == 404  # its page is gone, too
+    assert said(answer.text) == ["This product is out of stock."]
+    assert visitor.value("SELECT count(*) FROM cart_item") == 0
+
+
 @pytest.mark.parametrize(
     ("path", "form", "answer"),
     [
@@ -115,6 +140,7 @@ def test_a_list_can_be_sorted_narrowed_and_paged(visit: Callable[..., Visitor]) 
         "?p=0",
         "?p=999",
         "?p=x",
+        "?p=--5",
         "?price=x",
         "?price=--",
         "?product_list_order=id;",

@@ -5,6 +5,7 @@ transaction and answer with a redirect, so that going back or reloading never ac
 as parameters and HTML through Jinja's escaping, and in no other way.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -148,9 +149,10 @@ class Visit:
 
 def whole(text: str | None, default: int, low: int, high: int) -> int:
     """A whole number between ``low`` and ``high``, or ``default`` for anything else."""
-    if text is None or not text.strip().lstrip("-").isascii() or not text.strip().lstrip("-").isdigit():
+    plain = (text or "").strip()
+    if not re.fullmatch(r"-?[0-9]{1,20}", plain):
         return default
-    number = int(text.strip()[:20])
+    number = int(plain)
     return number if low <= number <= high else default
 
 

@@ -189,10 +189,11 @@ def save_address(visit: Visit) -> Response:
 
 
 def delete_address(visit: Visit) -> Response:
-    """Remove an address that isn't a default one."""
+    """Remove an address that isn't a default one. A checkout that has chosen it begins anew."""
     customer, identity = signed_in(visit), whole(visit.form.get("id"), 0, 1, 2**62)
     if identity in (customer["billing_id"], customer["shipping_id"]):
         raise Refused("A default address can't be deleted.", ADDRESSES)
+    visit.run("DELETE FROM checkout WHERE address_id = ? AND customer_id = ?", identity, customer["id"])
     visit.run("DELETE FROM address WHERE id = ? AND customer_id = ?", identity, customer["id"])
     return visit.go(ADDRESSES, "You deleted the address.")
 

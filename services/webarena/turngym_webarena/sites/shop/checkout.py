@@ -44,7 +44,7 @@ def put(visit: Visit, row: Row, size: str, color: str, quantity: int) -> None:
         if child is None or not child["in_stock"]:
             raise Refused(f"{row['name']} is not available in size {size} and color {color}.", back)
         options, row = f"Size: {size}; Color: {color}", child
-    if not row["in_stock"]:
+    if not row["in_stock"] or row["status"] != 1:  # a wish list may hold what is no longer sold
         raise Refused("This product is out of stock.", back)
     held = visit.one(f"SELECT * FROM cart_item WHERE product_id = ? AND {OWN}", row["id"])
     wanted = quantity + (held["qty"] if held else 0)
