@@ -224,7 +224,7 @@ def resets(rounds: int) -> Figure:
             with session.lock, session.write():
                 pass
             begun = time.perf_counter()
-            worlds.reset(f"bench{number}")
+            worlds.open(f"bench{number}", name)
             seconds.append(time.perf_counter() - begun)
         worlds.shutdown()
     print(file=sys.stderr)

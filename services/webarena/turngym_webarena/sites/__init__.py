@@ -11,7 +11,7 @@ What this package doesn't do: choose ports, start servers, restrict the network.
 from dataclasses import dataclass
 
 from turngym_webarena.sites.app import create_app
-from turngym_webarena.sites.worlds import HEADER, Session, UnknownWorld, Worlds
+from turngym_webarena.sites.worlds import HEADER, UnknownWorld, Worlds
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +37,4 @@ SITES: dict[str, Site] = {
     ),
 }
 
-__all__ = ["HEADER", "SITES", "Session", "Site", "UnknownWorld", "Worlds", "create_app"]
+__all__ = ["HEADER", "SITES", "Site", "UnknownWorld", "Worlds", "create_app"]

@@ -160,13 +160,6 @@ class Worlds:
             raise UnknownWorld(f"no session {session_id} is open here")
         return self.open(BY_HAND, WORLDS[0])
 
-    def reset(self, session_id: str) -> None:
-        """Back to the seed. Takes as long as removing a file."""
-        session = self.get(session_id)
-        with session.lock:
-            session.own.unlink(missing_ok=True)
-            session.notices.clear()
-
     def close(self, session_id: str) -> None:
         """Forget a session and remove its file; one that isn't open is left at that."""
         with self._lock:

@@ -1,7 +1,7 @@
 """Builds a world: the same rows from the same name, on every machine.
 
 Everything is drawn from ``random.Random`` seeded by the world's name, with integer draws only (no floating-point function of
-a C library decides anything). A world takes a few seconds and about 20 MB.
+a C library decides anything). A world takes a few seconds and about 11 MB.
 """
 
 import sqlite3

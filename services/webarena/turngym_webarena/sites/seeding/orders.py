@@ -1,7 +1,6 @@
 """Orders with their items, addresses, invoices, shipments and refunds."""
 
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from random import Random
 
@@ -113,12 +112,6 @@ def _after(
     if status == "closed":
         paper("creditmemo", 75, total)
     if rng.randrange(25) == 0:
-        _comment(tables, number, when, status, [rng.choice(_MARKED)])
-
-
-def _comment(
-    tables: dict[str, list[Row]], number: int, when: datetime, status: str, texts: Iterable[str]
-) -> None:
-    for text in texts:
         moment = (when + timedelta(minutes=30)).isoformat(sep=" ", timespec="seconds")
-        tables["order_comment"].append((len(tables["order_comment"]) + 1, number, moment, status, text, 0))
+        comments = tables["order_comment"]
+        comments.append((len(comments) + 1, number, moment, status, rng.choice(_MARKED), 0))

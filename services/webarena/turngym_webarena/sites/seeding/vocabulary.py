@@ -4,11 +4,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-FILES = ("schema.sql", "catalogue.txt", "wardrobe.txt", "reviews.txt", "names.txt")
-
 
 def text(name: str) -> str:
-    """One of :data:`FILES`."""
+    """A file beside this module."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -3,11 +3,6 @@
 for (const list of document.querySelectorAll("select[data-submit]")) {
   list.addEventListener("change", () => list.form.submit());
 }
-for (const form of document.querySelectorAll("form[data-confirm]")) {
-  form.addEventListener("submit", (event) => {
-    if (!window.confirm(form.dataset.confirm)) event.preventDefault();
-  });
-}
 for (const bar of document.querySelectorAll("[data-width]")) bar.style.width = bar.dataset.width + "%";
 for (const box of document.querySelectorAll("input[data-all]")) {
   box.addEventListener("change", () => {
