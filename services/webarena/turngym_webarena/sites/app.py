@@ -18,6 +18,6 @@ def create_app(worlds: Worlds) -> Starlette:
     routes: list[BaseRoute] = [
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         *admin.routes(worlds),
-        *shop.routes(worlds),  # last: it takes any address that ends in .html, and says what isn't there
+        *shop.routes(worlds),  # last: it takes any address, and says of both sites what isn't there
     ]
     return Starlette(routes=routes)

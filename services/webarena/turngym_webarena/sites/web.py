@@ -7,7 +7,7 @@ as parameters and HTML through Jinja's escaping, and in no other way.
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -54,6 +54,23 @@ class _Asked:
     query: tuple[tuple[str, str], ...]
     form: tuple[tuple[str, str], ...]
     ids: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """The page of a list that a visitor asks for: of ``total`` rows, ``limit`` are on each of the ``pages``. ``limits`` are
+    what may be chosen."""
+
+    total: int
+    limits: Sequence[int]
+    limit: int
+    pages: int
+    page: int
+
+    @property
+    def offset(self) -> int:
+        """How many rows come before the page."""
+        return (self.page - 1) * self.limit
 
 
 class Visit:
@@ -114,6 +131,23 @@ class Visit:
         """Execute a statement; the id of the row it inserted."""
         return self.db.execute(sql, values).lastrowid or 0
 
+    def insert(self, table: str, row: Mapping[str, Any]) -> int:
+        """Add a row, given by its columns; its id."""
+        places = ", ".join("?" * len(row))
+        return self.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", *row.values())
+
+    def update(self, table: str, identity: int, values: Mapping[str, Any]) -> None:
+        """Give some columns of a row other values."""
+        assignments = ", ".join(f"{column} = ?" for column in values)
+        self.run(f"UPDATE {table} SET {assignments} WHERE id = ?", *values.values(), identity)
+
+    def paging(self, total: int, limits: Sequence[int], name: str = "limit") -> Paging:
+        """What the address asks for of a list of so many rows; ``name`` is the parameter of the rows on a page."""
+        limit = whole(self.query.get(name), limits[0], 1, limits[-1])
+        limit = limit if limit in limits else limits[0]
+        pages = max(1, -(-total // limit))
+        return Paging(total, limits, limit, pages, whole(self.query.get("p"), 1, 1, pages))
+
     def notice(self, message: str, kind: str = SUCCESS) -> None:
         """Say something on the next page."""
         self.session.notices.append((kind, message))
@@ -129,7 +163,7 @@ class Visit:
         """Send the visitor to another page, with something to say there."""
         if message is not None:
             self.notice(message, kind)
-        return RedirectResponse(quote(address, safe="/:?&=#%+,.-_~"), status_code=303, headers=_SECURITY)
+        return _redirect(address)
 
     def field(self, name: str, label: str, back: str, most: int = 255) -> str:
         """A field of the form that must be filled in. Raises Refused."""
@@ -140,11 +174,27 @@ class Visit:
             raise Refused(f"{label} is too long: at most {most} characters.", back)
         return text
 
+    def marked(self, refusal: str, back: str) -> list[int]:
+        """The rows that are marked in a grid. Raises Refused where there are none."""
+        found = [whole(value, 0, 1, 2**62) for name, value in self.chosen if name == "selected"]
+        if not found:
+            raise Refused(refusal, back)
+        return found
+
     def with_query(self, **changes: object) -> str:
         """This page's address with other query parameters; None drops one."""
         query = {**self.query, **{k: None if v is None else str(v) for k, v in changes.items()}}
         text = urlencode([(key, value) for key, value in query.items() if value is not None])
         return f"{self.path}?{text}" if text else self.path
+
+
+def _redirect(address: str) -> Response:
+    return RedirectResponse(quote(address, safe="/:?&=#%+,.-_~"), status_code=303, headers=_SECURITY)
+
+
+def is_email(text: str) -> bool:
+    """Whether it has an "@" with something on both sides."""
+    return "@" in text.strip("@")
 
 
 def whole(text: str | None, default: int, low: int, high: int) -> int:
@@ -269,7 +319,7 @@ def _answer(page: Page, session: Session, asked: _Asked, writes: bool) -> Respon
                 return page(Visit(session, db, asked))
         except Refused as refusal:
             session.notices.append((ERROR, str(refusal)))
-            return RedirectResponse(quote(refusal.back, safe="/:?&=#%+,.-_~"), 303, headers=_SECURITY)
+            return _redirect(refusal.back)
         except (Missing, OverflowError):  # an id beyond SQLite's integers is no page either
             with session.read() as db:
                 visit = Visit(session, db, asked)

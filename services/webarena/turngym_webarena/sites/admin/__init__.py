@@ -8,10 +8,11 @@ from starlette.routing import BaseRoute
 
 from turngym_webarena.sites.admin import grids, marketing, office, orders, people, products, reports
 from turngym_webarena.sites.admin.grid import Grid, show
-from turngym_webarena.sites.web import Missing, Visit, both, get, post
+from turngym_webarena.sites.seeding.reviews import WAITING
+from turngym_webarena.sites.web import Visit, both, get, post
 from turngym_webarena.sites.worlds import Worlds
 
-PENDING = replace(grids.REVIEWS, title="Pending Reviews", where="review.status = 2")
+PENDING = replace(grids.REVIEWS, title="Pending Reviews", where=f"review.status = {WAITING}")
 TERM_REPORT = replace(grids.TERMS, title="Search Terms Report", section="Reports")
 
 
@@ -69,13 +70,8 @@ def routes(worlds: Worlds) -> list[BaseRoute]:
     return [
         *both(get, ((f"/admin{path}", page) for path, page in pages), worlds),
         *both(post, ((f"/admin{path}", page) for path, page in forms), worlds),
-        get("/admin/{rest:path}", _missing, worlds),
     ]
 
 
 def _grid(grid: Grid) -> Callable[[Visit], Response]:
     return lambda visit: show(visit, grid)
-
-
-def _missing(visit: Visit) -> Response:
-    raise Missing

@@ -44,7 +44,6 @@ class Grid:
     link: Callable[[Row], str] | None = None
     action: str = "View"
     where: str = "1"
-    key: str = "id"
     mass: tuple[tuple[str, str], ...] = ()
     button: tuple[str, str] | None = None
 
@@ -54,22 +53,19 @@ def show(visit: Visit, grid: Grid) -> Response:
     clauses, values, active = _filters(visit, grid)
     where = " AND ".join([grid.where, *clauses])
     total = int(visit.value(f"SELECT count(*) FROM {grid.source} WHERE {where}", *values))
-    limit = whole(visit.query.get("limit"), LIMITS[0], 1, LIMITS[-1])
-    limit = limit if limit in LIMITS else LIMITS[0]
-    pages = max(1, -(-total // limit))
-    page = whole(visit.query.get("p"), 1, 1, pages)
+    paging = visit.paging(total, LIMITS)
     sort, descending = visit.query.get("sort", ""), visit.query.get("dir") == "desc"
     sorted_by = next((column for column in grid.columns if column.key == sort), None)
     order = f"{sorted_by.sql} {'DESC' if descending else 'ASC'}, {grid.order}" if sorted_by else grid.order
     selected = ", ".join(f"{column.sql} AS {column.key}" for column in grid.columns)
     rows = visit.all(
-        f"SELECT {grid.source.split()[0]}.{grid.key} AS _key, {selected} FROM {grid.source} WHERE {where}"
+        f"SELECT {grid.source.split()[0]}.id AS _key, {selected} FROM {grid.source} WHERE {where}"
         f" ORDER BY {order} LIMIT ? OFFSET ?",
-        *values, limit, (page - 1) * limit,
+        *values, paging.limit, paging.offset,
     )  # fmt: skip
     return office(
-        visit, "grid.html", grid.section, grid=grid, rows=[(row, _cells(grid, row)) for row in rows], total=total, page=page,
-        pages=pages, limit=limit, limits=LIMITS, active=active, sort=sort, descending=descending,
+        visit, "grid.html", grid.section, grid=grid, rows=[(row, _cells(grid, row)) for row in rows], paging=paging,
+        active=active, sort=sort, descending=descending,
     )  # fmt: skip
 
 
@@ -128,7 +124,8 @@ def _filters(visit: Visit, grid: Grid) -> tuple[list[str], list[Any], list[tuple
 def _bound(kind: Kind, text: str, end: str) -> Any:
     """The end of a range as rows hold it, or None for an empty or unreadable one."""
     if kind == "number":
-        return whole(text, -1, 0, 2**53) if whole(text, -1, 0, 2**53) >= 0 else None
+        number = whole(text, -1, 0, 2**53)
+        return None if number < 0 else number
     if kind == "money":
         return cents(text)
     when = date_of(text)

@@ -61,21 +61,14 @@ def save_rule(visit: Visit) -> Response:
     row = visit.need("SELECT id FROM price_rule WHERE id = ?", visit.ids["id"])
     back = f"{RULES}edit/id/{row['id']}/"
     values = _rule_values(visit, back)
-    visit.db.execute(
-        f"UPDATE price_rule SET {', '.join(f'{name} = :{name}' for name in values)} WHERE id = :id",
-        values | {"id": row["id"]},
-    )
+    visit.update("price_rule", row["id"], values)
     return visit.go(back, "You saved the rule.")
 
 
 def create_rule(visit: Visit) -> Response:
     """Keep a new rule."""
     staff(visit)
-    values = _rule_values(visit, f"{RULES}new/")
-    identity = visit.run(
-        f"INSERT INTO price_rule ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
-        *values.values(),
-    )
+    identity = visit.insert("price_rule", _rule_values(visit, f"{RULES}new/"))
     return visit.go(f"{RULES}edit/id/{identity}/", "You saved the rule.")
 
 

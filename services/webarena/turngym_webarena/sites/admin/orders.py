@@ -1,7 +1,5 @@
 """Orders in the back office: looking at one, comments, cancelling, holding, shipping, tracking numbers, addresses."""
 
-from typing import Any
-
 from starlette.responses import Response
 
 from turngym_webarena.sites.admin.office import office, staff
@@ -14,6 +12,7 @@ _ADDRESS = (
     ("region", "State/Province"), ("postcode", "Zip/Postal Code"), ("country", "Country"), ("telephone", "Phone Number"),
 )  # fmt: skip
 OPEN = ("pending", "processing")
+UNPAID = ("pending", "processing", "fraud")  # as far as there is no invoice
 
 
 def _order(visit: Visit) -> Row:
@@ -50,7 +49,7 @@ def view(visit: Visit) -> Response:
 def _may(order: Row, parts: dict[str, list[Row]]) -> dict[str, bool]:
     status = order["status"]
     return {
-        "cancel": status in ("pending", "processing", "fraud") and not parts["invoice"],
+        "cancel": status in UNPAID and not parts["invoice"],
         "hold": status in OPEN, "unhold": status == "holded",
         "ship": status in OPEN and not parts["shipment"], "track": bool(parts["shipment"]),
     }  # fmt: skip
@@ -58,7 +57,7 @@ def _may(order: Row, parts: dict[str, list[Row]]) -> dict[str, bool]:
 
 def cancel(visit: Visit) -> Response:
     """Cancel an order that isn't paid."""
-    order = _change(visit, ("pending", "processing", "fraud"), "You have not canceled the item.", "canceled")
+    order = _change(visit, UNPAID, "You have not canceled the item.", "canceled")
     return visit.go(_address(order), "You canceled the order.")
 
 
@@ -174,12 +173,9 @@ def save_address(visit: Visit) -> Response:
     staff(visit)
     row = visit.need("SELECT * FROM order_address WHERE id = ?", visit.ids["id"])
     back = f"/admin/sales/order/address/address_id/{row['id']}/"
-    values: list[Any] = [visit.field(name, label, back) for name, label in _ADDRESS]
-    assignments = ", ".join(f"{name} = ?" for name, _ in _ADDRESS)
-    visit.run(
-        f"UPDATE order_address SET {assignments}, street2 = ? WHERE id = ?",
-        *values, visit.form.get("street2", "").strip()[:255], row["id"],
-    )  # fmt: skip
+    values = {name: visit.field(name, label, back) for name, label in _ADDRESS}
+    values["street2"] = visit.form.get("street2", "").strip()[:255]
+    visit.update("order_address", row["id"], values)
     return visit.go(f"/admin/sales/order/view/order_id/{row['order_id']}/", "You updated the order address.")
 
 

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from turngym_webarena.sites.admin.grids import GROUPS, REVIEW_STATUSES
 from turngym_webarena.sites.admin.office import office, staff
 from turngym_webarena.sites.shop.orders import STATUSES
-from turngym_webarena.sites.web import Refused, Visit, whole
+from turngym_webarena.sites.web import Refused, Visit, is_email
 
 REVIEWS = "/admin/review/product/"
 
@@ -40,14 +40,12 @@ def save_customer(visit: Visit) -> Response:
         for name, label in (("firstname", "First Name"), ("lastname", "Last Name"))
     )
     email, group = visit.field("email", "Email", back).lower(), visit.form.get("customer_group", "")
-    if "@" not in email.strip("@") or group not in GROUPS:
+    if not is_email(email) or group not in GROUPS:
         raise Refused("Please enter a valid email address, and choose a group.", back)
     if visit.value("SELECT 1 FROM customer WHERE email = ? AND id <> ?", email, row["id"]):
         raise Refused("A customer with the same email address already exists.", back)
-    visit.run(
-        "UPDATE customer SET firstname = ?, lastname = ?, email = ?, customer_group = ? WHERE id = ?",
-        first, last, email, group, row["id"],
-    )  # fmt: skip
+    values = {"firstname": first, "lastname": last, "email": email, "customer_group": group}
+    visit.update("customer", row["id"], values)
     return visit.go(back, "You saved the customer.")
 
 
@@ -88,10 +86,7 @@ def delete_review(visit: Visit) -> Response:
 
 def _marked(visit: Visit) -> list[int]:
     staff(visit)
-    marked = [whole(value, 0, 1, 2**62) for name, value in visit.chosen if name == "selected"]
-    if not marked:
-        raise Refused("Please select review(s).", REVIEWS)
-    return marked
+    return visit.marked("Please select review(s).", REVIEWS)
 
 
 def mass_status(visit: Visit) -> Response:

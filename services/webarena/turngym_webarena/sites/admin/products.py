@@ -6,11 +6,12 @@ from starlette.responses import Response
 
 from turngym_webarena.sites.admin.office import office, staff
 from turngym_webarena.sites.seeding.catalogue import slug
+from turngym_webarena.sites.seeding.vocabulary import names
 from turngym_webarena.sites.web import Refused, Row, Visit, cents, whole
 
 GRID = "/admin/catalog/product/"
 SETS = ("Default", "Clothing", "Shoes")
-COLORS = ("", "Black", "Blue", "Brown", "Gray", "Green", "Orange", "Purple", "Red", "White", "Yellow")
+COLORS = ("", *sorted(names()["color"]))
 SIZES = (
     "",
     "XS",
@@ -58,9 +59,8 @@ def new(visit: Visit) -> Response:
         "qty": "",
         "in_stock": 1,
         "sale": 0,
-        "visible": 1,
     }
-    blank |= {"attribute_set": "Default", "category_id": 0, "slug": "", "parent_id": None, "brand": ""}
+    blank |= {"attribute_set": "Default", "category_id": 0, "slug": ""}
     return _form(visit, blank, [], "/admin/catalog/product/save/", "New Product")
 
 
@@ -112,8 +112,7 @@ def save(visit: Visit) -> Response:
     back = f"/admin/catalog/product/edit/id/{identity}/"
     values = _values(visit, back)
     _check_sku(visit, values["sku"], identity, back)
-    assignments = ", ".join(f"{name} = :{name}" for name in values)
-    visit.db.execute(f"UPDATE product SET {assignments} WHERE id = :id", values | {"id": identity})
+    visit.update("product", identity, values)
     return visit.go(back, "You saved the product.")
 
 
@@ -159,13 +158,12 @@ def add_kind(visit: Visit) -> Response:
 def mass_status(visit: Visit) -> Response:
     """Enable or disable the marked products."""
     staff(visit)
-    status, marked = visit.ids["status"], [value for name, value in visit.chosen if name == "selected"]
+    status = visit.ids["status"]
     if status not in (1, 2):
         raise Refused("Please choose an action.", GRID)
-    if not marked:
-        raise Refused("You haven't selected any items!", GRID)
-    for text in marked:
-        visit.run("UPDATE product SET status = ? WHERE id = ?", status, whole(text, 0, 1, 2**62))
+    marked = visit.marked("You haven't selected any items!", GRID)
+    for identity in marked:
+        visit.run("UPDATE product SET status = ? WHERE id = ?", status, identity)
     return visit.go(GRID, f"A total of {len(marked)} record(s) have been updated.")
 
 
@@ -188,7 +186,4 @@ def _insert(visit: Visit, values: dict[str, Any], *, parent: int | None, visible
         "visible": visible,
         "position": 9999,
     }
-    row = values | rest
-    return visit.run(
-        f"INSERT INTO product ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values()
-    )
+    return visit.insert("product", values | rest)

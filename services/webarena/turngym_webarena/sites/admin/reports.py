@@ -88,7 +88,8 @@ REPORTS: dict[str, Report] = {
     "viewed": Report(
         "Product Views Report", ("Interval", "Product", "Price", "Views"),
         "SELECT substr(month, 1, {cut}) AS span, product.name, product.price, sum(views) AS seen FROM product_view"
-        " JOIN product ON product.id = product_id WHERE month || '-01' BETWEEN ? AND ? AND {status} GROUP BY span, product.id"
+        " JOIN product ON product.id = product_id WHERE month || '-01 00:00:00' BETWEEN ? AND ?"
+        " AND {status} GROUP BY span, product.id"
         " ORDER BY span, seen DESC, product.id",
         (2,), best=BEST,
     ),
@@ -127,8 +128,6 @@ def _rows(
     visit: Visit, report: Report, period: str, span: tuple[datetime, datetime], status: str
 ) -> list[list[str]]:
     begin, end = f"{span[0]:%Y-%m-%d} 00:00:00", f"{span[1]:%Y-%m-%d} 23:59:59"
-    if report is REPORTS["viewed"]:
-        begin, end = begin[:10], end[:10]
     values: list[Any] = [begin, end]
     condition = "1"
     if report.by_status and status in STATUSES:

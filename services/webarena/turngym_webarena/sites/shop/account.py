@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from turngym_webarena.sites.shop.browse import frame
-from turngym_webarena.sites.web import Missing, Refused, Row, Visit, whole
+from turngym_webarena.sites.web import Missing, Refused, Row, Visit, is_email, whole
 
 LOGIN = "/customer/account/login/"
 ADDRESSES = "/customer/address/"
@@ -43,21 +43,11 @@ def addresses_of(visit: Visit, customer: Row) -> tuple[Row | None, Row | None, l
 
 
 def dashboard(visit: Visit) -> Response:
-    """Contact information, default addresses, the five newest orders."""
+    """Contact information and default addresses."""
     customer = signed_in(visit)
     billing, shipping, _ = addresses_of(visit, customer)
-    recent = visit.all(
-        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT 5",
-        customer["id"],
-    )
     return account_page(
-        visit,
-        "account.html",
-        "My Account",
-        customer=customer,
-        billing=billing,
-        shipping=shipping,
-        orders=recent,
+        visit, "account.html", "My Account", customer=customer, billing=billing, shipping=shipping
     )
 
 
@@ -104,17 +94,11 @@ def save(visit: Visit) -> Response:
     customer, back = signed_in(visit), "/customer/account/edit/"
     first, last = visit.field("firstname", "First Name", back), visit.field("lastname", "Last Name", back)
     email = visit.field("email", "Email", back).lower()
-    if "@" not in email.strip("@"):
+    if not is_email(email):
         raise Refused("Please enter a valid email address.", back)
     if visit.value("SELECT 1 FROM customer WHERE email = ? AND id <> ?", email, customer["id"]):
         raise Refused("A customer with the same email address already exists.", back)
-    visit.run(
-        "UPDATE customer SET firstname = ?, lastname = ?, email = ? WHERE id = ?",
-        first,
-        last,
-        email,
-        customer["id"],
-    )
+    visit.update("customer", customer["id"], {"firstname": first, "lastname": last, "email": email})
     return visit.go(ACCOUNT, "You saved the account information.")
 
 
@@ -164,24 +148,16 @@ def save_address(visit: Visit) -> Response:
     customer = signed_in(visit)
     identity = whole(visit.form.get("id"), 0, 1, 2**62)
     back = f"/customer/address/edit/id/{identity}/" if identity else "/customer/address/new/"
-    values = [visit.field(name, label, back) for name, label in _ADDRESS]
-    second = visit.form.get("street2", "").strip()[:255]
+    values = {name: visit.field(name, label, back) for name, label in _ADDRESS}
+    values["street2"] = visit.form.get("street2", "").strip()[:255]
     if identity:
         if not visit.value(
             "SELECT 1 FROM address WHERE id = ? AND customer_id = ?", identity, customer["id"]
         ):
             raise Missing
-        visit.run(
-            "UPDATE address SET firstname = ?, lastname = ?, telephone = ?, street = ?, city = ?, region = ?, postcode = ?,"
-            " country = ?, street2 = ? WHERE id = ?",
-            *values, second, identity,
-        )  # fmt: skip
+        visit.update("address", identity, values)
     else:
-        identity = visit.run(
-            "INSERT INTO address (firstname, lastname, telephone, street, city, region, postcode, country, street2,"
-            " customer_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *values, second, customer["id"],
-        )  # fmt: skip
+        identity = visit.insert("address", values | {"customer_id": customer["id"]})
     for kind in ("billing", "shipping"):
         if visit.form.get(f"default_{kind}"):
             visit.run(f"UPDATE customer SET {kind}_id = ? WHERE id = ?", identity, customer["id"])
@@ -216,7 +192,7 @@ def save_newsletter(visit: Visit) -> Response:
 def subscribe(visit: Visit) -> Response:
     """The field at the foot of every page; the customer's own address subscribes the customer."""
     email = visit.field("email", "Email", "/").lower()
-    if "@" not in email.strip("@") or " " in email:
+    if not is_email(email) or " " in email:
         raise Refused("Please enter a valid email address (Ex: johndoe@domain.com).", "/")
     if visit.customer is not None and visit.customer["email"] == email:
         visit.run("UPDATE customer SET newsletter = 1 WHERE id = ?", visit.customer["id"])
@@ -231,20 +207,10 @@ def reviews(visit: Visit) -> Response:
     """The customer's own reviews, newest first."""
     customer = signed_in(visit)
     total = visit.value("SELECT count(*) FROM review WHERE customer_id = ?", customer["id"])
-    pages = max(1, -(-total // PER_PAGE))
-    page = whole(visit.query.get("p"), 1, 1, pages)
+    paging = visit.paging(total, (PER_PAGE,))
     rows = visit.all(
         "SELECT review.*, product.name, product.slug FROM review JOIN product ON product.id = review.product_id"
         " WHERE review.customer_id = ? ORDER BY review.created_at DESC, review.id DESC LIMIT ? OFFSET ?",
-        customer["id"], PER_PAGE, (page - 1) * PER_PAGE,
+        customer["id"], paging.limit, paging.offset,
     )  # fmt: skip
-    return account_page(
-        visit,
-        "my_reviews.html",
-        "My Product Reviews",
-        reviews=rows,
-        total=total,
-        page=page,
-        pages=pages,
-        limit=PER_PAGE,
-    )
+    return account_page(visit, "my_reviews.html", "My Product Reviews", reviews=rows, paging=paging)

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from turngym_webarena.sites.shop import product
-from turngym_webarena.sites.web import Missing, Refused, Row, Visit, cents, like, whole
+from turngym_webarena.sites.web import ERROR, Missing, Paging, Refused, Row, Visit, cents, like
 
 LIMITS = (12, 24, 36)
 ORDERS = {"position": "Position", "name": "Product Name", "price": "Price"}
@@ -25,11 +25,7 @@ class Listing:
     """One page of a list of products, with what the toolbar around it says."""
 
     products: list[Row]
-    total: int
-    first: int
-    page: int
-    pages: int
-    limit: int
+    paging: Paging
     order: str
     orders: dict[str, str]
     descending: bool
@@ -80,7 +76,7 @@ def search(visit: Visit) -> Response:
     if "price_from" in visit.query or "price_to" in visit.query:
         return _price_form(visit)
     if not words:
-        return visit.go("/", "Enter something to search for.", "error")
+        return visit.go("/", "Enter something to search for.", ERROR)
     has = "(' ' || product.name || ' ' || product.sku) LIKE ? ESCAPE '\\'"
     values: list[Any] = [like(f" {word}").removesuffix("%") + "%" for word in words]
     joined = " AND "
@@ -133,20 +129,15 @@ def _listing(visit: Visit, where: str, values: list[Any], default: str, orders: 
         where, values = f"{where} AND product.price >= ?", [*values, low]
     if high is not None:
         where, values = f"{where} AND product.price < ?", [*values, high]
-    limit = whole(visit.query.get("product_list_limit"), LIMITS[0], 1, LIMITS[-1])
-    limit = limit if limit in LIMITS else LIMITS[0]
     total = int(visit.value(f"SELECT count(*) FROM product WHERE {where}", *values))
-    pages = max(1, -(-total // limit))
-    page = whole(visit.query.get("p"), 1, 1, pages)
+    paging = visit.paging(total, LIMITS, "product_list_limit")
     column = _COLUMNS[order]
     if descending and order != "relevance":
         column = column.replace(", product.id", " DESC, product.id")
     rows = visit.all(
-        f"{RATED} WHERE {where} ORDER BY {column} LIMIT ? OFFSET ?", *values, limit, (page - 1) * limit
+        f"{RATED} WHERE {where} ORDER BY {column} LIMIT ? OFFSET ?", *values, paging.limit, paging.offset
     )
-    return Listing(
-        rows, total, (page - 1) * limit + 1, page, pages, limit, order, orders, descending, low, high, bands
-    )
+    return Listing(rows, paging, order, orders, descending, low, high, bands)
 
 
 def _bands(visit: Visit, where: str, values: list[Any]) -> list[tuple[int, int, int]]:

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from turngym_webarena.sites.shop.browse import frame
-from turngym_webarena.sites.web import Refused, Visit
+from turngym_webarena.sites.web import Refused, Visit, is_email
 
 CONTACT = "/contact/"
 
@@ -17,7 +17,7 @@ def send(visit: Visit) -> Response:
     """Keep a message."""
     name, email = visit.field("name", "Name", CONTACT), visit.field("email", "Email", CONTACT)
     message = visit.field("comment", "What’s on your mind?", CONTACT, most=10_000)
-    if "@" not in email.strip("@"):
+    if not is_email(email):
         raise Refused("Please enter a valid email address.", CONTACT)
     visit.run(
         "INSERT INTO contact_message (created_at, name, email, telephone, message) VALUES (?, ?, ?, ?, ?)",

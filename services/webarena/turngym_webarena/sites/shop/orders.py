@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from turngym_webarena.sites.shop.account import account_page, signed_in
 from turngym_webarena.sites.shop.checkout import CART, put
-from turngym_webarena.sites.web import Refused, Row, Visit, whole
+from turngym_webarena.sites.web import ERROR, Refused, Row, Visit, whole
 
 LIMITS = (10, 20, 50)
 STATUSES = {
@@ -17,21 +17,15 @@ MENU = "My Orders"
 def history(visit: Visit) -> Response:
     """Orders, newest first."""
     customer = signed_in(visit)
-    limit = whole(visit.query.get("limit"), LIMITS[0], 1, LIMITS[-1])
-    limit = limit if limit in LIMITS else LIMITS[0]
     total = visit.value("SELECT count(*) FROM sales_order WHERE customer_id = ?", customer["id"])
-    pages = max(1, -(-total // limit))
-    page = whole(visit.query.get("p"), 1, 1, pages)
+    paging = visit.paging(total, LIMITS)
     rows = visit.all(
         "SELECT sales_order.*, firstname || ' ' || lastname AS ship_to FROM sales_order JOIN order_address"
         " ON order_id = sales_order.id AND kind = 'shipping' WHERE customer_id = ?"
         " ORDER BY created_at DESC, sales_order.id DESC LIMIT ? OFFSET ?",
-        customer["id"], limit, (page - 1) * limit,
+        customer["id"], paging.limit, paging.offset,
     )  # fmt: skip
-    return account_page(
-        visit, "orders.html", MENU, orders=rows, statuses=STATUSES, total=total, page=page, pages=pages, limit=limit,
-        limits=LIMITS,
-    )  # fmt: skip
+    return account_page(visit, "orders.html", MENU, orders=rows, statuses=STATUSES, paging=paging)
 
 
 def _own(visit: Visit) -> Row:
@@ -93,5 +87,5 @@ def reorder(visit: Visit) -> Response:
                 raise Refused(f"{item['name']} is no longer sold.", CART)
             put(visit, parent or row, row["size"], row["color"], item["qty"])
         except Refused as refusal:
-            visit.notice(str(refusal), "error")
+            visit.notice(str(refusal), ERROR)
     return visit.go(CART)

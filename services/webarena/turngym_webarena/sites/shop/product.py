@@ -4,10 +4,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from turngym_webarena.sites.seeding.reviews import WAITING
 from turngym_webarena.sites.web import Refused, Row, Visit, whole
 
 PER_PAGE = (10, 20, 50)
-WAITING = 2
 
 
 def show(visit: Visit, row: Row, **frame: Any) -> Response:
@@ -15,17 +15,14 @@ def show(visit: Visit, row: Row, **frame: Any) -> Response:
     total, stars = visit.need(
         "SELECT count(*), avg(rating) FROM review WHERE product_id = ? AND status = 1", row["id"]
     )
-    limit = whole(visit.query.get("limit"), PER_PAGE[0], 1, PER_PAGE[-1])
-    limit = limit if limit in PER_PAGE else PER_PAGE[0]
-    pages = max(1, -(-total // limit))
-    page = whole(visit.query.get("p"), 1, 1, pages)
+    paging = visit.paging(total, PER_PAGE)
     reviews = visit.all(
         "SELECT * FROM review WHERE product_id = ? AND status = 1 ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
-        row["id"], limit, (page - 1) * limit,
+        row["id"], paging.limit, paging.offset,
     )  # fmt: skip
     return visit.page(
-        "shop/product.html", product=row, total=total, stars=stars, reviews=reviews, page=page, pages=pages, limit=limit,
-        limits=PER_PAGE, choices=choices(visit, row), available=available(visit, row), **frame,
+        "shop/product.html", product=row, stars=stars, reviews=reviews, paging=paging, choices=choices(visit, row),
+        available=available(visit, row), **frame,
     )  # fmt: skip
 
 
