@@ -63,7 +63,7 @@ def candidates(worlds: Worlds, splits: Iterable[str], make: bool) -> list[Candid
         if make:
             found = making.drafts(worlds, split)
             listed += [
-                Candidate(split, world, making.raw(template, draft, 0)) for template, world, draft in found
+                Candidate(split, world, making.raw(template, draft)) for template, world, draft in found
             ]
         else:
             listed += [Candidate(split, task.world, task.raw) for task in load(split)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turngym_webarena.tasks.families.moves import after_heading, fill, in_month
+from turngym_webarena.tasks.families.moves import after, after_heading, fill, months_since
 from turngym_webarena.tasks.page import Lost, Page, amount
 
 TEXT = """\
@@ -35,6 +35,8 @@ def test_nodes_lie_within_others() -> None:
     assert after_heading(page, "My 'best' Orders") == "below"
     assert page.value("Name") == "Ada"
     assert page.value("Empty") == ""
+    assert after(page, "My 'best' ") == "Orders"
+    assert page.origin == "http://market.test"
 
 
 def test_a_table_is_rows_of_cells_by_column() -> None:
@@ -52,6 +54,8 @@ def test_what_isn_t_there_is_lost() -> None:
         lambda: page.field("Nothing"),
         lambda: page.table("No"),
         lambda: page.fact("No"),
+        lambda: after(page, "No"),
+        lambda: Page("").origin,
     ):
         with pytest.raises(Lost):
             look()
@@ -71,5 +75,5 @@ def test_amounts(text: str, money: int) -> None:
 
 
 def test_months() -> None:
-    assert in_month("5/17/23", "May 2023")
-    assert not in_month("5/17/22", "May 2023")
+    dates = ("5/17/23", "6/1/23", "12/31/22", "5/17/22")
+    assert [months_since("May 2023", date) for date in dates] == [0, 1, -5, -12]

@@ -51,10 +51,10 @@ def _drafts(template: Template, opened: World, world: str) -> Iterator[Draft]:
             yield draft
 
 
-def raw(template: Template, draft: Draft, task_id: int) -> dict[str, Any]:
-    """The draft in WebArena's JSON."""
+def raw(template: Template, draft: Draft) -> dict[str, Any]:
+    """The draft in WebArena's JSON, without a number yet: :func:`write` numbers a split's tasks."""
     return {
-        "sites": [template.site], "task_id": task_id, "require_login": True, "storage_state": None,
+        "sites": [template.site], "task_id": 0, "require_login": True, "storage_state": None,
         "start_url": draft.start or BASE[template.site], "geolocation": None, "intent_template": template.intent,
         "instantiation_dict": draft.params, "intent": template.words(draft.params), "require_reset": bool(template.touches),
         "eval": draft.eval, "intent_template_id": template.number,

@@ -1,12 +1,7 @@
 """The oracle: plays a task's script, which reads observations and writes actions of the public grammar."""
 
-from collections.abc import Callable, Generator, Mapping
-
-from turngym_webarena.tasks.page import Lost, Page
-
-Params = Mapping[str, str]
-Script = Generator[str, Page, str]
-Play = Callable[[Params, Page], Script]
+from turngym_webarena.tasks.families import TEMPLATES
+from turngym_webarena.tasks.page import Lost, Page, Params, Script
 
 
 def _nothing(params: Params, page: Page) -> Script:
@@ -19,8 +14,6 @@ class Oracle:
     """A player for one episode, from its beginning. ``act`` is called once a turn, with the newest observation."""
 
     def __init__(self, template: int, params: Params) -> None:
-        from turngym_webarena.tasks.families import TEMPLATES
-
         found = TEMPLATES.get(template)
         self._play = found.play if found else _nothing
         self._params = params

@@ -1,15 +1,22 @@
 """A text observation as the oracle reads it: nodes with roles, names and what lies within them; tables as rows of cells.
 
 This is all that the oracle knows of a page. It is WebArena's text form and nothing of this project's own sites is in here.
+A task's script (:data:`Play`) gets its parameters and the first page, yields actions, is sent a page for each, and returns the
+answer.
 """
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 
-_NODE = re.compile(r"(\t*)\[(\d+)\] (\S+) ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(.*)")
+_NODE = re.compile(r"(\t*)\[(\d+)\] (\S+) ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 _NUMBER = re.compile(r"-?\$?\d[\d,]*(?:\.\d+)?")
+
+
+Params = Mapping[str, str]
+Script = Generator[str, "Page", str]
+Play = Callable[[Params, "Page"], Script]
 
 
 class Lost(Exception):
@@ -18,12 +25,11 @@ class Lost(Exception):
 
 @dataclass(slots=True)
 class Node:
-    """A line of the observation. ``rest`` is what follows the name; ``inner`` the nodes within."""
+    """A line of the observation. ``inner`` are the nodes within."""
 
     number: int
     role: str
     name: str
-    rest: str
     depth: int
     inner: list["Node"] = field(default_factory=list)
 
@@ -62,11 +68,19 @@ class Page:
             match = _NODE.match(line)
             if match is None:
                 continue
-            node = Node(int(match[2]), match[3], ast.literal_eval(match[4]), match[5], len(match[1]))
+            node = Node(int(match[2]), match[3], ast.literal_eval(match[4]), len(match[1]))
             while stack and stack[-1].depth >= node.depth:
                 stack.pop()
             (stack[-1].inner if stack else self.roots).append(node)
             stack.append(node)
+
+    @property
+    def origin(self) -> str:
+        """The address of its site, without a path. Raises Lost."""
+        found = re.search(r"^URL: (\w+://[^/\s]+)", self.text, re.MULTILINE)
+        if found is None:
+            raise Lost("no address above this page")
+        return found[1]
 
     def walk(self) -> Iterator[Node]:
         """Every node, in order."""
@@ -81,12 +95,12 @@ class Page:
         """Whether there is one."""
         return any(_fits(node, role, name) for node in self.walk())
 
-    def get(self, role: str, name: str | re.Pattern[str] | None = None, nth: int = 0) -> Node:
-        """The ``nth`` node of that role and name. Raises Lost."""
-        found = self.all(role, name)
-        if nth >= len(found):
-            raise Lost(f"no {role} {name!r} on this page")
-        return found[nth]
+    def get(self, role: str, name: str | re.Pattern[str] | None = None) -> Node:
+        """The first node of that role and name. Raises Lost."""
+        for node in self.walk():
+            if _fits(node, role, name):
+                return node
+        raise Lost(f"no {role} {name!r} on this page")
 
     def field(self, name: str) -> Node:
         """The field with that label: one to write into or to choose from. Raises Lost."""

@@ -14,10 +14,10 @@ from typing import Any
 from turngym_webarena.env import Goal, Place, WebArena, WebArenaOptions
 from turngym_webarena.evaluation import read_checks
 from turngym_webarena.players import Oracle
+from turngym_webarena.service import MAX_TURNS
 from turngym_webarena.sites.worlds import Worlds
 from turngym_webarena.tasks.page import Page
 
-HORIZON = 30
 WRONG = "Zanzibar"  # the answer to nothing here
 _TELLING = 4  # characters from which on an answer on the first page is no chance
 
@@ -72,7 +72,7 @@ async def play(place: Place, worlds: Worlds, task: Mapping[str, Any], world: str
     score = 0.0
     async with _opened(place, worlds, task, world, player) as (env, watched, first):
         nodes = env.page.nodes
-        while len(actions) < HORIZON:
+        while len(actions) < MAX_TURNS:
             actions.append(env.expert())
             outcome = await env.step(actions[-1])
             nodes = max(nodes, env.page.nodes)
@@ -94,7 +94,7 @@ async def stray(
             "stop []": (await env.step("stop []")).score,
             "a wrong answer": (await env.step(f"stop [{WRONG}]")).score,
         }
-        for _ in range(HORIZON):
+        for _ in range(MAX_TURNS):
             outcome = await env.step(env.expert())
             if outcome.stop is not None:
                 break

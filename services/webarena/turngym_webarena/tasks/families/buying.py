@@ -15,14 +15,15 @@ from turngym_webarena.tasks.families.model import (
     money,
     nouns,
     pages,
+    product_url,
     shows,
     some,
     text_of,
     value_of,
 )  # fmt: skip
+from turngym_webarena.tasks.families.orders import open_order
 from turngym_webarena.tasks.families.shopping import items
-from turngym_webarena.tasks.oracle import Params, Script
-from turngym_webarena.tasks.page import Lost, Page
+from turngym_webarena.tasks.page import Lost, Page, Params, Script, amount
 
 BOOK = Book()
 WISHES = text_of(".products-grid.wishlist")
@@ -35,13 +36,9 @@ REASONS = ("I am a loyal customer", "my birthday is next week", "I am a teacher"
 NICKNAMES = ("Emma Lopez", "ShoppingEmma", "GardenFan", "Sam the Reader", "NightOwl", "TeaDrinker")
 
 
-def _url(row: object) -> str:
-    return f"__SHOPPING__/{row['slug']}.html"  # type: ignore[index]
-
-
 def _wish_drafts(world: World, rng: Random) -> Iterator[Draft]:
     for row in some(rng, world.named(), 8):
-        yield Draft({}, pages(shows("__SHOPPING__/wishlist/", WISHES, row["name"])), _url(row))
+        yield Draft({}, pages(shows("__SHOPPING__/wishlist/", WISHES, row["name"])), product_url(row))
 
 
 def _wish(params: Params, page: Page) -> Script:
@@ -79,7 +76,7 @@ def _cart_drafts(world: World, rng: Random) -> Iterator[Draft]:
             shows("__SHOPPING__/checkout/cart/", CART, row["name"]),
             shows("__SHOPPING__/checkout/cart/", IN_CART, exact=str(count)),
         )
-        yield Draft({"count": str(count)}, pages(*checks), _url(row))
+        yield Draft({"count": str(count)}, pages(*checks), product_url(row))
 
 
 def _cart(params: Params, page: Page) -> Script:
@@ -133,7 +130,7 @@ def _tabs_drafts(world: World, rng: Random) -> Iterator[Draft]:
         others = [row["sku"] for row in rows if row is not cheapest]
         if len({row["price"] for row in rows}) == len(rows) > 1:
             check = shows("__SHOPPING__/checkout/cart/", CART, cheapest["sku"], without=others)
-            yield Draft({}, pages(check), " |AND| ".join(_url(row) for row in rows))
+            yield Draft({}, pages(check), " |AND| ".join(product_url(row) for row in rows))
 
 
 def _tabs(params: Params, page: Page) -> Script:
@@ -153,7 +150,7 @@ def _tabs(params: Params, page: Page) -> Script:
 def _price(page: Page) -> int:
     for node in page.walk():
         if node.role == "StaticText" and node.name.startswith("$"):
-            return int(node.name.replace("$", "").replace(",", "").replace(".", ""))
+            return amount(node.name)
     raise Lost("no price on this page")
 
 
@@ -197,7 +194,7 @@ def _cheapest(params: Params, page: Page) -> Script:
 BOOK.add(
     306, "buy the cheapest of a category", [216], "train", SHOP,
     "Buy the least expensive product of the category {{product_category}}",
-    _cheapest_drafts, _cheapest, touches=BOUGHT, most=6,
+    _cheapest_drafts, _cheapest, touches=BOUGHT,
 )  # fmt: skip
 
 
@@ -254,7 +251,7 @@ BOOK.add(
     307, "buy the best rated", [172, 216], "test", SHOP,
     'Buy the product with the highest rating among those that a search for "{{product}}" finds and that'
     ' have at least 5 reviews',
-    _best_drafts, _best, touches=BOUGHT, most=6,
+    _best_drafts, _best, touches=BOUGHT,
 )  # fmt: skip
 
 
@@ -356,12 +353,8 @@ def _refund_drafts(world: World, rng: Random) -> Iterator[Draft]:
 
 
 def _refund(params: Params, page: Page) -> Script:
-    page = yield from moves.account(page, "My Orders")
     number = params["order_number"]
-    row = yield from moves.rows_until(page, "Order #", lambda row: row["Order #"].text == number)
-    if row is None:
-        raise Lost(f"no order {number}")
-    page = yield moves.link(row, "Action", "View Order")
+    page = yield from open_order(page, number)
     sku, total = page.table("Product Name")[0]["SKU"].text, page.fact("Grand Total")
     page = yield moves.press(page, "link", "Contact Us")
     text = f"I ask for a refund of {total} for order {number}, SKU {sku}: it broke after three days of use."
@@ -423,7 +416,7 @@ def _review_drafts(world: World, rng: Random) -> Iterator[Draft]:
             "document.querySelector('main tbody tr').dataset.nickname",
             exact=nickname,
         )
-        yield Draft({"num_star": word, "nickname": nickname}, pages(check, nick), _url(row))
+        yield Draft({"num_star": word, "nickname": nickname}, pages(check, nick), product_url(row))
 
 
 def _review(params: Params, page: Page) -> Script:

@@ -13,7 +13,7 @@ from typing import Any
 from turngym_webarena.sites.seeding.vocabulary import domains, leaves
 from turngym_webarena.sites.web import money
 from turngym_webarena.sites.worlds import now
-from turngym_webarena.tasks.oracle import Play
+from turngym_webarena.tasks.page import Play
 
 SHOP, ADMIN = "shopping", "shopping_admin"
 BASE = {SHOP: "__SHOPPING__", ADMIN: "__SHOPPING_ADMIN__"}
@@ -121,8 +121,8 @@ class Template:
     intent: str
     drafts: Drafts
     play: Play
-    touches: frozenset[str] = frozenset()
-    most: int = 6
+    touches: frozenset[str]
+    most: int
 
     def words(self, params: Mapping[str, str]) -> str:
         """The intent with its parameters."""
@@ -202,6 +202,11 @@ def shows(
     return {"url": url, "locator": locator, "required_contents": required}
 
 
+def product_url(row: Row) -> str:
+    """The address of a product's page in the shop."""
+    return f"__SHOPPING__/{row['slug']}.html"
+
+
 def text_of(selector: str) -> str:
     """A locator: the text of the first element that a selector finds."""
     return f"document.querySelector('{selector}').outerText"
@@ -253,6 +258,6 @@ def aspects() -> dict[str, tuple[str, ...]]:
 
 __all__ = [
     "ADMIN", "BASE", "MONTHS", "NOT_DONE", "SHOP", "Book", "Draft", "Drafts", "Row", "Template", "World", "address", "answer",
-    "aspects", "exactly", "impossible", "money", "month_of", "nouns", "pages", "shows", "some", "stem_of", "text_of", "unique",
-    "value_of",
+    "aspects", "exactly", "impossible", "money", "month_of", "nouns", "pages", "product_url", "shows", "some", "stem_of",
+    "text_of", "unique", "value_of",
 ]  # fmt: skip

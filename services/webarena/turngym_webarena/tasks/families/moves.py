@@ -9,9 +9,9 @@ from turngym_webarena.tasks.page import Lost, Node, Page
 Move = Generator[str, Page, Page]
 
 
-def press(page: Page, role: str, name: str | re.Pattern[str] | None = None, nth: int = 0) -> str:
-    """Click the ``nth`` element of that role and name."""
-    return f"click [{page.get(role, name, nth).number}]"
+def press(page: Page, role: str, name: str | re.Pattern[str] | None = None) -> str:
+    """Click the first element of that role and name."""
+    return on(page.get(role, name))
 
 
 def on(node: Node) -> str:
@@ -128,18 +128,19 @@ def after_heading(page: Page, title: str) -> str:
     raise Lost(f"nothing below {title!r} on this page")
 
 
-def in_month(date: str, month: str) -> bool:
-    """Whether a short date ("5/17/23") lies in a month ("May 2023")."""
-    name, year = month.split()
-    number, _, short = date.split("/")
-    return int(number) == MONTHS.index(name) + 1 and int(short) == int(year) % 100
+def after(page: Page, beginning: str) -> str:
+    """What follows a beginning in the first text that has it. Raises Lost."""
+    for node in page.walk():
+        if node.name.startswith(beginning):
+            return node.name.removeprefix(beginning)
+    raise Lost(f"nothing on this page begins with {beginning!r}")
 
 
-def before_month(date: str, month: str) -> bool:
-    """Whether a short date lies before a month begins."""
+def months_since(month: str, date: str) -> int:
+    """How many months after a month ("May 2023") a short date ("5/17/23") lies: 0 within it, below 0 before it."""
     name, year = month.split()
     number, _, short = date.split("/")
-    return (int(short) + 2000, int(number)) < (int(year), MONTHS.index(name) + 1)
+    return (2000 + int(short) - int(year)) * 12 + int(number) - 1 - MONTHS.index(name)
 
 
 def found(page: Page) -> int:

@@ -10,6 +10,7 @@ from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
     ADMIN,
     MONTHS,
+    NOT_DONE,
     Book,
     Draft,
     World,
@@ -23,8 +24,7 @@ from turngym_webarena.tasks.families.model import (
     stem_of,
     unique,
 )  # fmt: skip
-from turngym_webarena.tasks.oracle import Params, Script
-from turngym_webarena.tasks.page import Lost, Node, Page, amount
+from turngym_webarena.tasks.page import Lost, Node, Page, Params, Script, amount
 
 BOOK = Book()
 FILTERS = 'document.querySelector("div.admin__data-grid-filters-current").outerText'
@@ -626,7 +626,7 @@ def _left(params: Params, page: Page) -> Script:
     page = yield from moves.office(page, "Catalog", "Products")
     page = yield from narrow(page, Quantity_from=params["N"], Quantity_to=params["N"])
     if not moves.found(page):
-        return "N/A"
+        return NOT_DONE
     return "; ".join(row[params["Attribute"].replace("name", "Name")].text for row in page.table("SKU"))
 
 

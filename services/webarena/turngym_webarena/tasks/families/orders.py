@@ -7,6 +7,7 @@ from turngym_webarena.sites.shop.orders import STATUSES
 from turngym_webarena.sites.web import long_date, short_date
 from turngym_webarena.tasks.families import moves
 from turngym_webarena.tasks.families.model import (
+    NOT_DONE,
     SHOP,
     Book,
     Draft,
@@ -20,18 +21,11 @@ from turngym_webarena.tasks.families.model import (
     month_of,
     some,
 )  # fmt: skip
-from turngym_webarena.tasks.families.moves import Move, before_month, in_month
-from turngym_webarena.tasks.oracle import Params, Script
-from turngym_webarena.tasks.page import Lost, Node, Page, amount
+from turngym_webarena.tasks.families.moves import Move, months_since
+from turngym_webarena.tasks.page import Lost, Node, Page, Params, Script, amount
 
 BOOK = Book()
-KINDS = {
-    "pending": "pending",
-    "processing": "processing",
-    "complete": "complete",
-    "canceled": "canceled",
-    "closed": "closed",
-}
+KINDS = ("pending", "processing", "complete", "canceled", "closed")
 Rows = Generator[str, Page, list[dict[str, Node]]]
 
 
@@ -123,8 +117,8 @@ BOOK.add(
 INFO = ("shipping method", "payment method", "order date", "grand total")
 
 
-def _open(page: Page, number: str) -> Move:
-    """The page of an order, by its number."""
+def open_order(page: Page, number: str) -> Move:
+    """Open the page of an order, by its number."""
     page = yield from moves.account(page, "My Orders")
     row = yield from moves.rows_until(page, "Order #", lambda row: row["Order #"].text == number)
     if row is None:
@@ -143,15 +137,12 @@ def _info_drafts(world: World, rng: Random) -> Iterator[Draft]:
 
 
 def _info(params: Params, page: Page) -> Script:
-    page = yield from _open(page, params["order_number"])
+    page = yield from open_order(page, params["order_number"])
     info = params["info"]
     if info == "grand total":
         return page.fact("Grand Total")
     if info == "order date":
-        for node in page.walk():
-            if node.name.startswith("Order Date: "):
-                return node.name.removeprefix("Order Date: ")
-        raise Lost("no date on this page")
+        return moves.after(page, "Order Date: ")
     return moves.after_heading(page, info.title())
 
 
@@ -177,9 +168,10 @@ def _month_rows(page: Page, month: str) -> Rows:
     rows: list[dict[str, Node]] = []
 
     def past(row: dict[str, Node]) -> bool:
-        if in_month(row["Date"].text, month):
+        passed = months_since(month, row["Date"].text)
+        if passed == 0:
             rows.append(row)
-        return before_month(row["Date"].text, month)
+        return passed < 0
 
     yield from moves.rows_until(page, "Order #", past)
     return rows
@@ -260,9 +252,7 @@ def _when(params: Params, page: Page) -> Script:
     for place in range(len(page.table("Order #"))):
         page = yield moves.link(page.table("Order #")[place], "Action", "View Order")
         if any(params["product"] in row["Product Name"].text for row in page.table("Product Name")):
-            for node in page.walk():
-                if node.name.startswith("Order Date: "):
-                    return node.name.removeprefix("Order Date: ")
+            return moves.after(page, "Order Date: ")
         page = yield "go_back"
     raise Lost("not among the newest orders")
 
@@ -287,7 +277,7 @@ def _option(params: Params, page: Page) -> Script:
     rows = yield from _month_rows(page, params["time"])
     numbers = [row["Order #"].text for row in rows]
     for number in numbers:
-        page = yield press_order(number)
+        page = yield _goto_order(page, number)
         for row in page.table("Product Name"):
             text = " ".join(node.name for node in row["Product Name"].walk())
             if params["product"] in text and "Size: " in text:
@@ -296,9 +286,9 @@ def _option(params: Params, page: Page) -> Script:
     raise Lost("not ordered in that month")
 
 
-def press_order(number: str) -> str:
+def _goto_order(page: Page, number: str) -> str:
     """The page of an order has its number in its address, and a row's link may be on an earlier page of the list."""
-    return f"goto [http://market.test/sales/order/view/order_id/{int(number)}/]"
+    return f"goto [{page.origin}/sales/order/view/order_id/{int(number)}/]"
 
 
 BOOK.add(
@@ -318,12 +308,9 @@ def _tracking_drafts(world: World, rng: Random) -> Iterator[Draft]:
 
 
 def _tracking(params: Params, page: Page) -> Script:
-    page = yield from _open(page, params["order_number"])
+    page = yield from open_order(page, params["order_number"])
     page = yield moves.press(page, "link", "Order Shipments")
-    for node in page.walk():
-        if node.name.startswith("Tracking Number(s): "):
-            return node.name.split()[-1]
-    raise Lost("no tracking number on this page")
+    return moves.after(page, "Tracking Number(s): ").split()[-1]
 
 
 BOOK.add(
@@ -344,7 +331,7 @@ def _delivery_drafts(world: World, rng: Random) -> Iterator[Draft]:
 def _delivery(params: Params, page: Page) -> Script:
     page = yield from moves.account(page, "My Orders")
     yield moves.link(page.table("Order #")[0], "Action", "View Order")
-    return "N/A"
+    return NOT_DONE
 
 
 BOOK.add(
@@ -360,7 +347,7 @@ def _telephone_drafts(world: World, rng: Random) -> Iterator[Draft]:
 def _telephone(params: Params, page: Page) -> Script:
     page = yield moves.press(page, "link", "Customer Service")
     yield moves.press(page, "link", "Contact Us")
-    return "N/A"
+    return NOT_DONE
 
 
 BOOK.add(

@@ -19,12 +19,12 @@ from turngym_webarena.tasks.families.model import (
     exactly,
     money,
     nouns,
+    product_url,
     shows,
     some,
     text_of,
 )  # fmt: skip
-from turngym_webarena.tasks.oracle import Params, Script
-from turngym_webarena.tasks.page import Lost, Node, Page, amount
+from turngym_webarena.tasks.page import Lost, Node, Page, Params, Script, amount
 
 BOOK = Book()
 FIRST = text_of(".product-item-link")
@@ -142,7 +142,7 @@ def _dearest_drafts(world: World, rng: Random) -> Iterator[Draft]:
             world.products(identity), key=lambda row: row["price"], reverse=kind == "most expensive"
         )
         if rows[0]["price"] != rows[1]["price"]:
-            yield Draft({"kind": kind, "category": way}, address(f"__SHOPPING__/{rows[0]['slug']}.html"))
+            yield Draft({"kind": kind, "category": way}, address(product_url(rows[0])))
 
 
 def _dearest(params: Params, page: Page) -> Script:
@@ -249,7 +249,7 @@ def _size_drafts(world: World, rng: Random) -> Iterator[Draft]:
         # The right one must not simply be the cheapest, and must be on the first pages.
         if len(rows) > 1 and rows[0]["price"] < rows[1]["price"] and 0 < every.index(rows[0]) < 30:
             params = {"category": way, "size": amount_text(leaf.unit, least)}
-            yield Draft(params, address(f"__SHOPPING__/{rows[0]['slug']}.html"))
+            yield Draft(params, address(product_url(rows[0])))
 
 
 def _amount_in(name: str, unit: str) -> int | None:
@@ -380,7 +380,7 @@ def _stars_drafts(world: World, rng: Random) -> Iterator[Draft]:
         names = [review["nickname"] for review in listed if review["rating"] == stars]
         if len(names) <= 4 and any(review["rating"] == stars for review in listed[_ON_A_PAGE:]):
             word = "1 star" if stars == 1 else f"{stars} stars"
-            yield Draft({"stars": word}, answer(*names), f"__SHOPPING__/{row['slug']}.html")
+            yield Draft({"stars": word}, answer(*names), product_url(row))
 
 
 def _stars(params: Params, page: Page) -> Script:
@@ -406,7 +406,7 @@ def _mention_drafts(world: World, rng: Random) -> Iterator[Draft]:
         if able:
             name = rng.choice(able)
             authors = [author for _, author in held[name]]
-            yield Draft({"description": name}, answer(*authors), f"__SHOPPING__/{row['slug']}.html")
+            yield Draft({"description": name}, answer(*authors), product_url(row))
 
 
 def _mention(params: Params, page: Page) -> Script:
@@ -428,7 +428,7 @@ def _critic_drafts(world: World, rng: Random) -> Iterator[Draft]:
         listed = _approved(world, row["id"])
         worst = [review for review in listed if review["rating"] == 1]
         if len(worst) == 1 and worst[0] not in listed[:_ON_A_PAGE]:
-            yield Draft({}, answer(worst[0]["detail"].rstrip(".")), f"__SHOPPING__/{row['slug']}.html")
+            yield Draft({}, answer(worst[0]["detail"].rstrip(".")), product_url(row))
 
 
 def _critic(params: Params, page: Page) -> Script:

@@ -15,14 +15,14 @@ from turngym_webarena.tasks.families.model import (
     Row,
     World,
     pages,
+    product_url,
     shows,
     some,
     text_of,
     value_of,
 )  # fmt: skip
 from turngym_webarena.tasks.families.office import narrow
-from turngym_webarena.tasks.oracle import Params, Script
-from turngym_webarena.tasks.page import Lost, Page, amount
+from turngym_webarena.tasks.page import Lost, Page, Params, Script, amount
 
 BOOK = Book()
 STATUS = text_of("#order_status")
@@ -428,9 +428,7 @@ def _text_drafts(world: World, rng: Random) -> Iterator[Draft]:
     )
     for row in some(rng, world.named("type = 'configurable'"), 8):
         sentence = rng.choice(sentences)
-        check = shows(
-            f"__SHOPPING__/{row['slug']}.html", text_of(".data.item.content"), sentence, row["description"]
-        )
+        check = shows(product_url(row), text_of(".data.item.content"), sentence, row["description"])
         yield Draft({"product": row["name"], "sentence": sentence}, pages(check))
 
 
@@ -560,7 +558,7 @@ def _title(params: Params, page: Page) -> Script:
 BOOK.add(
     516, "change a page's title", [275], "train", ADMIN,
     'Change the page title of the "{{old-heading}}" page on my site to "{{heading}}"', _title_drafts, _title,
-    touches=["cms_page"], most=6,
+    touches=["cms_page"],
 )  # fmt: skip
 
 RULES = (
