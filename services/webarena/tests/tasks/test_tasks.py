@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,8 +84,21 @@ def test_some_tasks_can_t_be_done() -> None:
 
 def test_the_table_of_families_is_up_to_date() -> None:
     text = TABLE.read_text(encoding="utf-8")
-    official = {int(number): int(count) for number, count in re.findall(r"(\d+) \((\d+)\)", text)}
-    assert making.family_table(official) in text
+    counts = {int(number): int(count) for number, count in re.findall(r"(\d+) \((\d+)\)", text)}
+    assert making.family_table(counts) in text
+
+
+def test_webarenas_own_numbers_are_those_of_its_task_file(official: list[dict[str, Any]]) -> None:
+    text = TABLE.read_text(encoding="utf-8")
+    counts = Counter(task["intent_template_id"] for task in official if set(task["sites"]) <= set(BASE))
+    assert making.family_table(counts) in text
+    asked = {number for template in TEMPLATES.values() for number in template.official}
+    left = ", ".join(f"{number} ({counts[number]})" for number in sorted(counts.keys() - asked))
+    assert " ".join(text.split("\n\n")[1].split()).startswith(
+        f"WebArena has {counts.total()} tasks on its shop and its back office alone, from {len(counts)} templates."
+        f" Our {len(TEMPLATES)} templates ask the like of {len(asked)} of them"
+        f" ({sum(counts[number] for number in asked)} tasks there); those left out are {left}:"
+    )
 
 
 @pytest.mark.parametrize("split", SPLITS)

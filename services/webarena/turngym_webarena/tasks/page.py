@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 _NODE = re.compile(r"(\t*)\[(\d+)\] (\S+) ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 _NUMBER = re.compile(r"-?\$?\d[\d,]*(?:\.\d+)?")
 
-
 Params = Mapping[str, str]
 Script = Generator[str, "Page", str]
 Play = Callable[[Params, "Page"], Script]
