@@ -136,12 +136,16 @@ def test_without_a_session_the_sites_work_by_hand(worlds: Worlds) -> None:
 
 
 def test_a_request_that_comes_too_late_leaves_no_copy(visit: Callable[..., Visitor], worlds: Worlds) -> None:
-    session = worlds.get(visit().session)  # as a request gets it that then waits for its turn
-    worlds.close("visitor-0")
+    visitor, other = visit(), visit()
+    session = worlds.get(visitor.session)  # as a request gets it that then waits for its turn
+    worlds.close(visitor.session)
     for use in (session.read, session.write):
         with pytest.raises(UnknownWorld, match="closed meanwhile"), session.lock, use():
             pass
     assert not session.written
+    worlds.get(other.session).closed = True
+    response = other.ask("POST", "/newsletter/manage/save", {"is_subscribed": "1"})
+    assert (response.status_code, "No such session" in response.text) == (404, True)
 
 
 _HOLD = (

@@ -119,13 +119,14 @@ class Worlds:
                     shutil.rmtree(left, ignore_errors=True)
 
     def _claim(self) -> None:
-        """Make the folder of the copies, held by this process. No sweep sees it before it is."""
+        """Make the folder of the copies and hold it, where that isn't done. No sweep sees it between the two."""
         with self._lock:
             if self._alive is None:
                 with _locked(self._folder / SWEEP):
-                    self._copies.mkdir()
-                    self._alive = (self._copies / ALIVE).open("w")
-                    fcntl.flock(self._alive, fcntl.LOCK_EX)
+                    self._copies.mkdir(exist_ok=True)
+                    alive = (self._copies / ALIVE).open("w")
+                    fcntl.flock(alive, fcntl.LOCK_EX)
+                    self._alive = alive
 
     def seed(self, world: str) -> Path:
         """The file of a world, built if it isn't there. Two processes don't build the same one at once."""
