@@ -135,13 +135,13 @@ class SciWorld(Environment):
             jvm = self._pool.freest()
             try:
                 simulation = jvm.open(self.kind, self.variation, self.simplifications)
+                self._jvm, self._simulation = jvm, simulation
                 task = jvm.describe(simulation)
                 look, *_ = jvm.step(simulation, "look around")
             except BackendDied:
                 if not left:
                     raise
                 continue
-            self._jvm, self._simulation = jvm, simulation
             break
         text = f"{task.strip()}\n\n{canonical(look)}"
         if self.options.instructions == "full":

@@ -204,8 +204,12 @@ class Jvm:
         """A fresh episode of a task's variation. ``simplifications`` are names joined by commas."""
         with self._calling():
             simulation = Simulation(self._interface(), self._generator(), simplifications)
-            self._enter(simulation)
-            simulation.interface.load(task, variation, simplifications, False)
+            try:
+                self._enter(simulation)
+                simulation.interface.load(task, variation, simplifications, False)
+            except Py4JJavaError:  # of any other error the whole JVM dies
+                self._leave(simulation)
+                raise
             self.simulations += 1
         return simulation
 
