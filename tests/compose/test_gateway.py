@@ -203,7 +203,9 @@ def test_a_full_service_says_so_and_a_client_waits_until_there_is_room(guarded: 
             assert opened.result(timeout=60).turn == 0
 
 
-def test_too_many_requests_from_one_address_are_refused_until_there_are_fewer() -> None:
+def test_too_many_requests_from_one_address_are_refused_until_there_are_fewer(
+    composed: Composition,
+) -> None:
     """A gateway of its own with a bound of one a second, as a mean over ten."""
     (port,) = free_ports(1)
     name = f"turngym-test-bounded-{port}"
@@ -224,7 +226,7 @@ def test_too_many_requests_from_one_address_are_refused_until_there_are_fewer() 
         docker("rm", "--force", name)
 
 
-def test_tls_ends_at_the_gateway(tmp_path: Path) -> None:
+def test_tls_ends_at_the_gateway(composed: Composition, tmp_path: Path) -> None:
     certificate = tmp_path / "gateway.pem"
     run = [
         "openssl",
