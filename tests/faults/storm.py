@@ -108,7 +108,10 @@ async def storm(
 
     async def one(client: AsyncClient, episode: Recorded) -> None:
         async with slots:
-            played = await play(client, episode, reopen=REOPEN)
+            try:
+                played = await play(client, episode, reopen=REOPEN)
+            except Exception as error:  # nobody foresaw it: a loss, and the storm goes on
+                played = Played(f"error {type(error).__name__}", 0, str(error))
         outcomes[played.verdict] += 1
         outcomes["reopenings"] += played.reopened
         outcomes["turns"] += len(episode.actions)
@@ -118,12 +121,14 @@ async def storm(
 
     async with bad_wire(wire) as port:
         blowing = asyncio.create_task(weather.blow(over))
-        async with AsyncClient(
-            f"http://127.0.0.1:{port}", timeout_s=15, patience_s=120, connections=IN_FLIGHT
-        ) as client:
-            await asyncio.gather(*(one(client, episode) for episode in batch))
-        over.set()
-        await blowing
+        try:
+            async with AsyncClient(
+                f"http://127.0.0.1:{port}", timeout_s=15, patience_s=120, connections=IN_FLIGHT
+            ) as client:
+                await asyncio.gather(*(one(client, episode) for episode in batch))
+        finally:
+            over.set()
+            await blowing
     for loss in losses[:10]:
         print(f"lost: {loss.verdict}: {loss.detail}", file=sys.stderr)
     return {"episodes": outcomes, "containers": weather.done, "network": wire.done}
