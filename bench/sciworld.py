@@ -184,7 +184,7 @@ def growth(episodes: int) -> tuple[float, float]:
             env.close()
             if number in (episodes // 10, episodes):
                 pool.freest().collect()
-                marks.append(pool.freest().memory()[0] / 2**20)
+                marks.append(pool.freest().heap_bytes() / 2**20)
     finally:
         pool.close()
     return marks[0], marks[1]

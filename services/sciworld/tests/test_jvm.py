@@ -95,7 +95,7 @@ def test_another_jvm_says_the_same(open_task: Opener, service: SciWorldService) 
         pool.close()
 
 
-def test_a_dead_jvm_is_replaced(tmp_path: Path) -> None:
+def test_a_dead_jvm_is_replaced() -> None:
     pool = Pool(JvmSettings(jvms=1, jvm_heap_mb=512))
     try:
         env = SciWorld(pool, GoldPaths(pool), "boil", 0, SciWorldOptions())
@@ -140,11 +140,7 @@ def test_a_jvm_without_memory_ends_with_a_word_about_it() -> None:
 
 def test_a_heap_too_small_to_start_is_said() -> None:
     with pytest.raises(JavaError, match="does not start"):
-        Jvm(
-            find_java(),
-            classpath(),
-            JvmSettings.model_construct(**{**JvmSettings().model_dump(), "jvm_heap_mb": 2}),
-        )
+        Jvm(find_java(), classpath(), JvmSettings().model_copy(update={"jvm_heap_mb": 2}))
 
 
 def handles(jvm: Jvm) -> int:
@@ -197,7 +193,7 @@ def test_memory_is_given_back(open_task: Opener, service: SciWorldService) -> No
             env.step("look around")
             env.close()
         jvm.collect()
-        used.append(jvm.memory()[0])
+        used.append(jvm.heap_bytes())
     assert used[2] - used[0] < 5_000_000
 
 

@@ -7,7 +7,7 @@ The simulator's score, up to 100, is brought to 0..1. A wrong answer (it says âˆ
 from random import Random
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from turngym.environment import BackendDied, Environment, Options, Outcome
 from turngym.schema import ActionGrammar, Command, Message, StopReason
@@ -88,11 +88,6 @@ class SciWorldOptions(Options):
     instructions: Literal["full", "none"] = "full"
     simplifications: list[Simplification] = Field(default_factory=list)
     reward: Literal["score", "success"] = "score"
-
-    @field_validator("simplifications")
-    @classmethod
-    def _in_order(cls, names: list[str]) -> list[str]:
-        return sorted(set(names))
 
 
 def simplification_string(names: list[Simplification], kind: str) -> str:

@@ -63,10 +63,7 @@ KINDS = (
     Kind("10-2", "biology", "mendelian-genetics-unknown-plant", 480),
 )
 _NOT_ITEMS = {"5-1", "5-2", "9-1", "9-2", "9-3", "10-1", "10-2"}
-ELECTRICAL = {"power-component", "power-component-renewable-vs-nonrenewable-energy"} | {
-    "test-conductivity",
-    "test-conductivity-of-unknown-substances",
-}
+ELECTRICAL = {kind.name for kind in KINDS if kind.topic == "electricity"}
 
 Variation = tuple[str, int]  # the kind's name, and the variation's number within it
 
