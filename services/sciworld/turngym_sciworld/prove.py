@@ -21,12 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from turngym.environment import BackendDied
-from turngym.schema import Split, StopReason
+from turngym.schema import SPLITS, StopReason
 from turngym.server.settings import read_settings
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
@@ -88,7 +88,7 @@ def look(pool: Pool, variation: Variation) -> Result:
 
 def in_turn() -> list[Variation]:
     """Every variation: the first of each split, the second of each split, and so on."""
-    rows = zip_longest(*(order(split) for split in get_args(Split)))
+    rows = zip_longest(*(order(split) for split in SPLITS))
     return [variation for row in rows for variation in row if variation is not None]
 
 
