@@ -8,6 +8,7 @@ same way through the same house. Exits 1 if a bar is missed. Needs a Linux /proc
 
 import argparse
 import asyncio
+import math
 import os
 import statistics
 import subprocess
@@ -15,15 +16,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from turngym_sciworld.env import SciWorld, SciWorldOptions
+from turngym_sciworld.expert import GoldPaths
 from turngym_sciworld.java import find_java
 from turngym_sciworld.jvm import resident_bytes
-from turngym_sciworld.tasks import SciWorldTasks
+from turngym_sciworld.pool import Pool
+from turngym_sciworld.service import MAX_TURNS
+from turngym_sciworld.settings import JvmSettings
+from turngym_sciworld.tasks import SciWorldTasks, variation_of
 
 SPEED_BAR = 30.0  # times the wrapper's steps per second
 MEMORY_BAR_MB = 4096.0
@@ -31,6 +37,7 @@ CREATE_BAR_MS = 100.0
 HEALTH_BAR_MS = 100.0
 GROWTH_BAR_MB = 32.0  # of the live heap, over all episodes but the first tenth
 WALK = ("look around", "open door to kitchen", "go to kitchen", "look around", "open cupboard", "inventory")
+WARM_TURNS = 20  # of each session, before its steps are counted
 
 
 def wrapper_speed(seconds: float) -> float:
@@ -70,11 +77,10 @@ def running(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
         while True:
             if process.poll() is not None:
                 raise SystemExit("bench: the service ended")
-            try:
+            with suppress(httpx.TransportError):
                 if httpx.get(f"http://127.0.0.1:{port}/ready", timeout=5).status_code == 200:
                     break
-            except httpx.TransportError:
-                time.sleep(0.1)
+            time.sleep(0.1)
         yield process
     finally:
         process.terminate()
@@ -97,7 +103,7 @@ async def act(http: httpx.AsyncClient, session: dict[str, Any], turn: int) -> No
 
 async def opened(http: httpx.AsyncClient, task_id: str) -> dict[str, Any]:
     """A new session."""
-    answer = await http.post("/sessions", json={"task_id": task_id, "max_turns": 400})
+    answer = await http.post("/sessions", json={"task_id": task_id, "max_turns": MAX_TURNS})
     answer.raise_for_status()
     session: dict[str, Any] = answer.json()
     return session
@@ -108,15 +114,14 @@ async def speed(http: httpx.AsyncClient, sessions: int, seconds: float) -> float
     found = [await opened(http, "sciworld/item/0") for _ in range(sessions)]
     turns = [0] * sessions
 
-    async def play(index: int, end: float) -> None:
-        while time.perf_counter() < end and turns[index] < 399:
+    async def play(index: int, last: int, end: float = math.inf) -> None:
+        while turns[index] < last and time.perf_counter() < end:
             turns[index] += 1
             await act(http, found[index], turns[index])
 
-    for warm in (True, False):
-        before, started = sum(turns), time.perf_counter()
-        limit = started + (min(2.0, seconds) if warm else seconds)
-        await asyncio.gather(*(play(index, limit) for index in range(sessions)))
+    await asyncio.gather(*(play(index, WARM_TURNS) for index in range(sessions)))
+    before, started = sum(turns), time.perf_counter()
+    await asyncio.gather(*(play(index, MAX_TURNS, started + seconds) for index in range(sessions)))
     rate = (sum(turns) - before) / (time.perf_counter() - started)
     for session in found:
         await http.delete(f"/sessions/{session['session_id']}")
@@ -139,11 +144,11 @@ async def crowd(
 ) -> tuple[float, float, int]:
     """So many sessions that all work: memory in MB, the p99 of GET /health in ms, and errors."""
     found = await asyncio.gather(*(opened(http, f"sciworld/test/{index}") for index in range(sessions)))
-    end, errors, pings = time.perf_counter() + seconds, 0, []
+    end, pings = time.perf_counter() + seconds, []
 
     async def play(session: dict[str, Any]) -> int:
         turn = 0
-        while time.perf_counter() < end:
+        while turn < MAX_TURNS and time.perf_counter() < end:
             turn += 1
             try:
                 await act(http, session, turn)
@@ -160,21 +165,14 @@ async def crowd(
                 await asyncio.sleep(0.02)
 
     *failed, _ = await asyncio.gather(*(play(session) for session in found), ask())
-    errors = sum(failed)
     memory = memory_mb(process)
     for session in found:
         await http.delete(f"/sessions/{session['session_id']}")
-    return memory, statistics.quantiles(pings, n=100)[98], errors
+    return memory, statistics.quantiles(pings, n=100)[98], sum(failed)
 
 
 def growth(episodes: int) -> tuple[float, float]:
     """The live heap of one JVM after a tenth of so many episodes and after all of them; MB."""
-    from turngym_sciworld.env import SciWorld, SciWorldOptions
-    from turngym_sciworld.expert import GoldPaths
-    from turngym_sciworld.pool import Pool
-    from turngym_sciworld.settings import JvmSettings
-    from turngym_sciworld.tasks import variation_of
-
     pool, tasks = Pool(JvmSettings(jvms=1)), SciWorldTasks()
     marks = []
     try:
@@ -186,7 +184,7 @@ def growth(episodes: int) -> tuple[float, float]:
             env.close()
             if number in (episodes // 10, episodes):
                 pool.freest().collect()
-                marks.append(pool.freest().memory()[0] / 2**20)
+                marks.append(pool.freest().heap_bytes() / 2**20)
     finally:
         pool.close()
     return marks[0], marks[1]

@@ -7,6 +7,7 @@ harms them. It takes everything down at the end, volumes too. It knows nothing o
 import json
 import os
 import re
+import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -75,9 +76,9 @@ class Composition:
         """The name of a replica's container; Compose counts from 1."""
         return f"{self.project}-{service}-{number}"
 
-    def kill_server(self, number: int, service: str = "textcraft") -> None:
-        """SIGKILL for the server in a replica's container; the engine starts the container again."""
-        docker("exec", self.container(number, service), "python", "-c", KILL)
+    def kill_server(self, number: int) -> None:
+        """SIGKILL for the server in a container of textcraft; the engine starts the container again."""
+        docker("exec", self.container(number), "python", "-c", KILL)
 
     def address(self, number: int, service: str = "textcraft") -> str:
         """The address of a replica on the composition's own network, past the gateway."""
@@ -89,10 +90,7 @@ class Composition:
 
     def ready(self, service: str = "textcraft") -> bool:
         """Whether a replica of ``service`` says through the gateway that it is ready."""
-        try:
-            return httpx.get(f"{self.gateway}/{service}/ready", timeout=5).status_code == 200
-        except httpx.TransportError:  # the gateway itself starts
-            return False
+        return answers(f"{self.gateway}/{service}/ready")
 
     def gateway_metric(self, sample: str) -> float:
         """A sample of the gateway's own metrics, by its name and labels as on the page."""
@@ -111,16 +109,9 @@ class Composition:
         """How many replicas of textcraft the gateway finds healthy."""
         return int(self.gateway_metric('haproxy_backend_active_servers{proxy="textcraft"}'))
 
-    def answers(self, number: int) -> bool:
-        """Whether a replica of textcraft says, past the gateway, that it is ready."""
-        try:
-            return httpx.get(f"{self.address(number)}/ready", timeout=5).status_code == 200
-        except httpx.TransportError:
-            return False
-
     def restarted(self, number: int) -> None:
         """Wait until a replica that was killed answers again, and the gateway knows."""
-        wait(lambda: self.answers(number), f"an answer of {self.container(number)}")
+        wait(lambda: answers(f"{self.address(number)}/ready"), f"an answer of {self.container(number)}")
         wait(lambda: self.is_up(number), f"replica {number}, as the gateway sees it")
 
     def wait_replicas(self, count: int) -> None:
@@ -128,17 +119,13 @@ class Composition:
         wait(lambda: self.replicas_up() == count, f"{count} replicas, as the gateway sees it")
 
 
-def unstarted(project: str, **environ: str) -> Composition:
-    """A composition under free ports, of which nothing runs yet."""
-    ports = dict(zip(PORT_NAMES, free_ports(len(PORT_NAMES)), strict=True))
-    named = {f"{name}_PORT": str(port) for name, port in ports.items()}
-    return Composition(project, ports, {**os.environ, "COMPOSE_PROJECT_NAME": project, **named, **environ})
-
-
 @contextmanager
 def composition(project: str, *services: str, **environ: str) -> Iterator[Composition]:
-    """Build and start ``services`` (with options of ``docker compose up``), and take everything down afterwards."""
-    started = unstarted(project, **environ)
+    """Build and start ``services`` (with options of ``docker compose up``) under free ports, and take everything down
+    afterwards."""
+    ports = dict(zip(PORT_NAMES, free_ports(len(PORT_NAMES)), strict=True))
+    named = {f"{name}_PORT": str(port) for name, port in ports.items()}
+    started = Composition(project, ports, {**os.environ, "COMPOSE_PROJECT_NAME": project, **named, **environ})
     try:
         started.compose("build", *(service for service in services if not service.startswith("--")))
         started.up(*services)
@@ -146,6 +133,16 @@ def composition(project: str, *services: str, **environ: str) -> Iterator[Compos
     finally:
         started.compose("down", "--volumes", "--timeout", "5")
     assert started.left() == [], "`docker compose down --volumes` left something"
+
+
+@contextmanager
+def running(image: str, name: str, *options: str) -> Iterator[None]:
+    """A container of ``image``, with options of ``docker run``, for the time of the block."""
+    docker("run", "--detach", "--rm", f"--name={name}", *options, image)
+    try:
+        yield
+    finally:
+        docker("rm", "--force", name)
 
 
 def free_ports(count: int) -> list[int]:
@@ -178,6 +175,14 @@ def wait(holds: Callable[[], bool], what: str, seconds: float = 120) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"after {seconds:g} s there still aren't: {what}"
         time.sleep(0.2)
+
+
+def answers(url: str, trust: ssl.SSLContext | bool = True) -> bool:
+    """Whether there is a server at ``url``, and it answers 200."""
+    try:
+        return httpx.get(url, verify=trust, timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def replica_of(url: str, session_id: str) -> str:

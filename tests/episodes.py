@@ -1,7 +1,8 @@
 """Episodes with a known course: recorded without any server, played again through whatever lies between, and compared.
 
 A recording is made in this process by the server's own rules, with no HTTP, journal or fault. A client that plays its actions
-against a service must see the same texts, rewards and end, whatever happens on the way; if it can't, it must know.
+against a service must see the same texts, rewards and end, whatever happens on the way; if it can't, it must know. The course
+that the expert takes is known, too: ``finish`` follows it.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from random import Random
 
 from turngym.client.aio import AsyncClient, AsyncEpisode
 from turngym.client.errors import ConnectionLost, EpisodeDrifted, InfrastructureFailure
+from turngym.client.sync import Client
 from turngym.problems import ProblemError
 from turngym.schema import StepResult
 from turngym.server.episode import Episode
@@ -90,7 +92,7 @@ def record(index: int, seed: int) -> Recorded:
 
 
 async def play(
-    clients: AsyncClient | list[AsyncClient],
+    client: AsyncClient,
     episode: Recorded,
     pause_s: float = 0,
     reopen: int = 8,
@@ -103,7 +105,7 @@ async def play(
     opened: AsyncEpisode | None = None
     try:
         opened = await AsyncEpisode.open(
-            clients, split="test", index=episode.index, seed=episode.seed, max_turns=HORIZON, reopen=reopen
+            client, split="test", index=episode.index, seed=episode.seed, max_turns=HORIZON, reopen=reopen
         )
         if opened.result.observation.text != episode.opening:
             return Played("another opening", opened.reopened)
@@ -124,3 +126,10 @@ async def play(
     finally:
         if opened is not None:
             await opened.close()
+
+
+def finish(client: Client, result: StepResult) -> StepResult:
+    """The last result of an episode that the expert plays on from ``result``, where the server was started with experts."""
+    while not result.terminated:
+        result = client.step(result.session_id, client.expert(result.session_id).action, result.turn + 1)
+    return result

@@ -1,10 +1,24 @@
 """The simplest set of tasks: each split has a number of them, and an id says which: ``<service>/<split>/<index>``."""
 
+import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from turngym.environment import TaskSet
 from turngym.schema import SPLITS, Split, TaskInfo
+
+_ID = re.compile(r"(.*)/(0|[1-9][0-9]{0,17})", re.DOTALL)
+
+
+def parse_task_id(task_id: str) -> tuple[str, int]:
+    """``("game/test", 7)`` of "game/test/7": what stands before the last slash, and the number after it.
+
+    A number has one way to be written: ASCII digits, at most 18, without leading zeros. Raises KeyError for any other id.
+    """
+    match = _ID.fullmatch(task_id)
+    if match is None:
+        raise KeyError(task_id)
+    return match[1], int(match[2])
 
 
 class NumberedTasks(TaskSet):
@@ -41,11 +55,8 @@ class NumberedTasks(TaskSet):
 
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id, written just so. Raises KeyError."""
+        folder, index = parse_task_id(task_id)
         for split, count in self.counts.items():
-            prefix = f"{self.name}/{split}/"
-            digits = task_id.removeprefix(prefix) if task_id.startswith(prefix) else ""
-            if digits.isascii() and digits.isdigit() and len(digits) <= len(str(count)):
-                index = int(digits)
-                if index < count and str(index) == digits:
-                    return self.at(split, index)
+            if folder == f"{self.name}/{split}" and index < count:
+                return self.at(split, index)
         raise KeyError(task_id)

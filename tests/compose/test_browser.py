@@ -2,6 +2,7 @@
 
 import pytest
 from composed import Composition
+from episodes import finish
 
 from turngym.client.sync import Client
 from turngym.schema import SessionRequest, StopReason
@@ -37,11 +38,7 @@ def test_a_browser_plays_in_its_container_and_leaves_nothing_behind(composed: Co
     with Client(f"{composed.gateway}/webarena") as client:
         client.wait_ready()
         for index in range(2):
-            result = client.create(SessionRequest(split="test", index=index))
-            while not result.terminated:
-                result = client.step(
-                    result.session_id, client.expert(result.session_id).action, result.turn + 1
-                )
+            result = finish(client, client.create(SessionRequest(split="test", index=index)))
             assert (result.stop_reason, result.score) == (StopReason.AGENT_STOP, 1)
             composed.compose("exec", "-T", "webarena", "python", "-c", KILL_BROWSER)
     zombies = composed.compose("exec", "-T", "webarena", "python", "-c", ZOMBIES)

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from composed import ENVIRONMENTS, Composition, docker, replica_of, wait
+from episodes import finish
 
 from turngym.client.sync import Client
 from turngym.schema import SessionRequest, StopReason
@@ -67,9 +68,7 @@ def test_an_episode_is_played_to_success_through_the_gateway(composed: Compositi
         options = {"reward": "goal"} if service == "babyai" else {}  # its own pays less for more steps
         index = 13 if service == "sciworld" else 0  # find-plant, for which the expert takes few turns
         result = client.create(SessionRequest(split="test", index=index, options=options))
-        while not result.terminated:
-            action = client.expert(result.session_id).action
-            result = client.step(result.session_id, action, result.turn + 1)
+        result = finish(client, result)
         ends = (
             StopReason.AGENT_STOP if service == "webarena" else StopReason.SUCCESS
         )  # that agent says when it is done
@@ -96,9 +95,7 @@ def test_a_session_goes_on_after_its_server_was_killed(composed: Composition, cl
     composed.restarted(number)
     again = client.get(opened.session_id)
     assert (again.turn, again.observation) == (1, first.observation)
-    result = client.step(opened.session_id, client.expert(opened.session_id).action, 2)
-    while not result.terminated:
-        result = client.step(opened.session_id, client.expert(opened.session_id).action, result.turn + 1)
+    result = finish(client, again)
     assert result.stop_reason == StopReason.SUCCESS
     transcript = client.transcript(opened.session_id)
     assert [turn.turn for turn in transcript.turns] == list(range(1, result.turn + 1))

@@ -6,7 +6,7 @@ from socket import create_connection
 
 import httpx
 import pytest
-from composed import SPARE, Composition, docker, wait
+from composed import SPARE, Composition, docker, running, wait
 
 from turngym.client.sync import Client
 from turngym.schema import SessionRequest
@@ -55,13 +55,14 @@ def test_a_client_that_leaves_before_its_answer_has_acted_once(composed: Composi
 def cramped(composed: Composition) -> Iterator[str]:
     """Name of a replica with two megabytes of disk for its journal; the gateway has a route to it."""
     name = composed.container(1, "cramped")
-    docker("run", "--detach", "--rm", f"--name={name}", f"--network={composed.project}_default",
-           "--tmpfs=/data:size=2m,uid=10001", f"--env=TURNGYM_PORT={SPARE['cramped']}", "turngym-textcraft")  # fmt: skip
-    try:
+    options = (
+        f"--network={composed.project}_default",
+        "--tmpfs=/data:size=2m,uid=10001",
+        f"--env=TURNGYM_PORT={SPARE['cramped']}",
+    )
+    with running("turngym-textcraft", name, *options):
         wait(lambda: composed.ready("cramped"), "a replica with little disk")
         yield name
-    finally:
-        docker("rm", "--force", name)
 
 
 def test_a_full_disk_refuses_the_turn_and_takes_it_when_there_is_room(

@@ -12,7 +12,7 @@ from socket import create_connection
 
 import httpx
 import pytest
-from composed import ENVIRONMENTS, SPARE, Composition, docker, free_ports, wait
+from composed import ENVIRONMENTS, SPARE, Composition, answers, free_ports, running, wait
 
 from turngym.client.sync import Client
 from turngym.problems import ProblemError
@@ -164,12 +164,9 @@ def guarded(composed: Composition) -> Iterator[str]:
     }
     given = [f"--env=TURNGYM_{setting}={value}" for setting, value in settings.items()]
     network = f"--network={composed.project}_default"
-    docker("run", "--detach", "--rm", f"--name={name}", network, *given, "turngym-textcraft")
-    try:
+    with running("turngym-textcraft", name, network, *given):
         wait(lambda: composed.ready("guarded"), "an environment that joins")
         yield f"{composed.gateway}/guarded"
-    finally:
-        docker("rm", "--force", name)
 
 
 def test_the_token_of_a_service_is_asked_for_at_the_gateway_too(guarded: str) -> None:
@@ -191,10 +188,9 @@ def test_nobody_reads_the_oracle_unless_the_server_was_started_with_it(guarded: 
 
 
 def test_a_full_service_says_so_and_a_client_waits_until_there_is_room(guarded: str) -> None:
-    order = {"split": "test", "index": 0}
     with httpx.Client(base_url=guarded, headers={"Authorization": "Bearer secret"}) as http:
-        first, _ = (http.post("/sessions", json=order).json()["session_id"] for _ in range(2))
-        refused = http.post("/sessions", json=order)
+        first, _ = (http.post("/sessions", json=ORDER).json()["session_id"] for _ in range(2))
+        refused = http.post("/sessions", json=ORDER)
         assert (refused.status_code, refused.json()["code"]) == (503, "at_capacity")
         assert int(refused.headers["Retry-After"]) >= 1
         with Client(guarded, token="secret", patience_s=0) as client, ThreadPoolExecutor() as waiting:
@@ -203,28 +199,25 @@ def test_a_full_service_says_so_and_a_client_waits_until_there_is_room(guarded: 
             assert opened.result(timeout=60).turn == 0
 
 
-def test_too_many_requests_from_one_address_are_refused_until_there_are_fewer() -> None:
+def test_too_many_requests_from_one_address_are_refused_until_there_are_fewer(
+    composed: Composition,
+) -> None:
     """A gateway of its own with a bound of one a second, as a mean over ten."""
     (port,) = free_ports(1)
-    name = f"turngym-test-bounded-{port}"
-    docker("run", "--detach", "--rm", f"--name={name}", "--env=GATEWAY_RATE=1", f"--publish=127.0.0.1:{port}:8000",
-           "turngym-gateway")  # fmt: skip
-    try:
-        url = f"http://127.0.0.1:{port}/"
-        wait(lambda: listens(url), "an answer of the gateway")
+    options = ("--env=GATEWAY_RATE=1", f"--publish=127.0.0.1:{port}:8000")
+    with running("turngym-gateway", f"turngym-test-bounded-{port}", *options):
+        wait(lambda: answers(f"http://127.0.0.1:{port}/"), "an answer of the gateway")
         with create_connection(("127.0.0.1", port), timeout=30) as raw:
             raw.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 30)  # at once, however slow this machine is
             raw.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             head, _, body = raw.makefile("rb").read().rpartition(b"\r\n\r\n")
-        refused = head.rpartition(b"HTTP/1.1 ")[2].decode().lower()
-        assert b"HTTP/1.1 200" in head and refused.startswith("429") and "retry-after: 1" in refused
-        problem = Problem.model_validate_json(body)
-        assert (problem.code, problem.retryable) == ("rate_limited", True)
-    finally:
-        docker("rm", "--force", name)
+    refused = head.rpartition(b"HTTP/1.1 ")[2].decode().lower()
+    assert b"HTTP/1.1 200" in head and refused.startswith("429") and "retry-after: 1" in refused
+    problem = Problem.model_validate_json(body)
+    assert (problem.code, problem.retryable) == ("rate_limited", True)
 
 
-def test_tls_ends_at_the_gateway(tmp_path: Path) -> None:
+def test_tls_ends_at_the_gateway(composed: Composition, tmp_path: Path) -> None:
     certificate = tmp_path / "gateway.pem"
     run = [
         "openssl",
@@ -245,18 +238,16 @@ def test_tls_ends_at_the_gateway(tmp_path: Path) -> None:
     certificate.chmod(0o644)
     tmp_path.chmod(0o755)
     (port,) = free_ports(1)
-    name = f"turngym-test-tls-{port}"
-    docker(
-        "run", "--detach", "--rm", f"--name={name}", "--env=GATEWAY_CERTIFICATE=/certificate.pem",
-        f"--volume={certificate}:/certificate.pem:ro", f"--publish=127.0.0.1:{port}:8443", "turngym-gateway",
-    )  # fmt: skip
+    options = (
+        "--env=GATEWAY_CERTIFICATE=/certificate.pem",
+        f"--volume={certificate}:/certificate.pem:ro",
+        f"--publish=127.0.0.1:{port}:8443",
+    )
     trust = ssl.create_default_context(cafile=str(tmp_path / "cert"))
-    try:
-        url = f"https://localhost:{port}/"
-        wait(lambda: listens(url, trust), "an answer over TLS")
+    url = f"https://localhost:{port}/"
+    with running("turngym-gateway", f"turngym-test-tls-{port}", *options):
+        wait(lambda: answers(url, trust), "an answer over TLS")
         assert httpx.get(url, verify=trust).json()["name"] == "turngym-gateway"
-    finally:
-        docker("rm", "--force", name)
 
 
 @pytest.mark.parametrize(
@@ -274,11 +265,3 @@ def test_a_wrong_setting_is_named_in_one_line(composed: Composition, setting: st
         capture_output=True,
     )
     assert (run.returncode, run.stderr) == (1, f"gateway: {says}\n")
-
-
-def listens(url: str, trust: ssl.SSLContext | bool = True) -> bool:
-    """Whether anything answers there."""
-    try:
-        return httpx.get(url, verify=trust).status_code > 0
-    except httpx.TransportError:
-        return False

@@ -18,6 +18,8 @@ import yaml
 from composed import ENVIRONMENTS
 from served import ServerFactory, end, factory
 
+from turngym.server.settings import Settings
+
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 KUBERNETES = "1.33"
@@ -55,6 +57,14 @@ def test_every_environment_is_everywhere() -> None:
     assert {(*entry["names"], entry["port"]) for entry in scraped["dns_sd_configs"]} == set(
         ENVIRONMENTS.items()
     )
+
+
+def test_environments_are_told_the_body_that_the_gateway_admits() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    told = services["gateway"]["environment"]["GATEWAY_MAX_BODY"]
+    assert told == f"${{TURNGYM_MAX_BODY_BYTES:-{Settings().max_body_bytes}}}"
+    for name in ENVIRONMENTS:
+        assert services[name]["environment"]["TURNGYM_MAX_BODY_BYTES"] is None, "as in the shell"
 
 
 @pytest.mark.parametrize("folder", ["kubernetes", "kubernetes/monitor"])

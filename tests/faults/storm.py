@@ -99,40 +99,45 @@ class Weather:
 async def storm(
     composed: Composition, batch: list[Recorded], replicas: int, seed: int
 ) -> dict[str, Counter[str]]:
-    """Play all of ``batch`` in the storm: outcomes, faults of containers, faults of the network."""
+    """Play all of ``batch`` in the storm: outcomes, what it took, faults of containers, faults of the network."""
     wire = Wire(composed.ports["TEXTCRAFT"], Random(f"wire {seed}"))
     weather = Weather(composed, replicas, Random(f"weather {seed}"))
     outcomes: Counter[str] = Counter()
+    effort: Counter[str] = Counter()
     losses: list[Played] = []
     slots, over = asyncio.Semaphore(IN_FLIGHT), asyncio.Event()
 
     async def one(client: AsyncClient, episode: Recorded) -> None:
         async with slots:
-            played = await play(client, episode, reopen=REOPEN)
+            try:
+                played = await play(client, episode, reopen=REOPEN)
+            except Exception as error:  # nobody foresaw it: a loss, and the storm goes on
+                played = Played(f"error {type(error).__name__}", 0, str(error))
         outcomes[played.verdict] += 1
-        outcomes["reopenings"] += played.reopened
-        outcomes["turns"] += len(episode.actions)
+        effort["reopenings"] += played.reopened
+        effort["turns"] += len(episode.actions)
         if played.verdict not in OUTCOMES:
             losses.append(played)
-        show(outcomes, len(batch))
+        show(outcomes.total(), len(batch), effort["reopenings"])
 
     async with bad_wire(wire) as port:
         blowing = asyncio.create_task(weather.blow(over))
-        async with AsyncClient(
-            f"http://127.0.0.1:{port}", timeout_s=15, patience_s=120, connections=IN_FLIGHT
-        ) as client:
-            await asyncio.gather(*(one(client, episode) for episode in batch))
-        over.set()
-        await blowing
+        try:
+            async with AsyncClient(
+                f"http://127.0.0.1:{port}", timeout_s=15, patience_s=120, connections=IN_FLIGHT
+            ) as client:
+                await asyncio.gather(*(one(client, episode) for episode in batch))
+        finally:
+            over.set()
+            await blowing
     for loss in losses[:10]:
         print(f"lost: {loss.verdict}: {loss.detail}", file=sys.stderr)
-    return {"episodes": outcomes, "containers": weather.done, "network": wire.done}
+    return {"episodes": outcomes, "effort": effort, "containers": weather.done, "network": wire.done}
 
 
-def show(outcomes: Counter[str], total: int) -> None:
+def show(done: int, total: int, reopenings: int) -> None:
     """A line of progress: rewritten on a terminal, and else a new one at every tenth."""
-    done = sum(outcomes[name] for name in outcomes if name not in ("reopenings", "turns"))
-    line = f"{done}/{total} episodes, {outcomes['reopenings']} reopenings"
+    line = f"{done}/{total} episodes, {reopenings} reopenings"
     if sys.stderr.isatty():
         print(f"\r{line} ", end="", file=sys.stderr, flush=True)
     elif done % max(total // 10, 1) == 0:
@@ -141,13 +146,13 @@ def show(outcomes: Counter[str], total: int) -> None:
 
 def report(found: dict[str, Counter[str]], total: int, wall_s: float) -> bool:
     """Print what was tried and what came of it; whether nothing was lost."""
-    episodes = found["episodes"]
-    lost = {name: count for name, count in episodes.items() if name not in (*OUTCOMES, "reopenings", "turns")}
-    print(f"{total} episodes, {episodes['turns']} turns, {wall_s:.0f} s")
+    episodes, effort = found["episodes"], found["effort"]
+    lost = {name: count for name, count in episodes.items() if name not in OUTCOMES}
+    print(f"{total} episodes, {effort['turns']} turns, {wall_s:.0f} s")
     for name, text in OUTCOMES.items():
         print(f"  {episodes[name]:6} {text}")
     print(f"  {sum(lost.values()):6} lost{': ' + str(lost) if lost else ''}")
-    print(f"  {episodes['reopenings']:6} sessions opened again on the way")
+    print(f"  {effort['reopenings']:6} sessions opened again on the way")
     names = {
         "cut": "requests cut off",
         "lose": "answers lost",

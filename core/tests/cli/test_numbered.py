@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turngym.numbered import NumberedTasks
+from turngym.numbered import NumberedTasks, parse_task_id
 from turngym.schema import SPLITS
 
 TASKS = NumberedTasks("game", {"train": 12, "test": 3}, lambda task_id: f"win {task_id}")
@@ -28,6 +28,14 @@ def test_an_id_that_is_not_written_just_so_is_unknown(task_id: str) -> None:
     if task_id not in {task.task_id for split in SPLITS for task in TASKS.page(split, 0, 100)}:
         with pytest.raises(KeyError):
             TASKS.get(task_id)
+
+
+def test_an_id_is_a_folder_and_a_number() -> None:
+    assert parse_task_id("game/test/0") == ("game/test", 0)
+    assert parse_task_id("a\nb//102") == ("a\nb/", 102)
+    assert parse_task_id("game/" + "9" * 18) == ("game", 10**18 - 1)
+    with pytest.raises(KeyError):
+        parse_task_id("game/1" + "0" * 18)
 
 
 def test_the_digest_follows_name_and_counts() -> None:

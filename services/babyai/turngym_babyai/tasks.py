@@ -12,12 +12,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from turngym.environment import TaskSet
+from turngym.numbered import parse_task_id
 from turngym.schema import SPLITS, Split, TaskInfo
 from turngym_babyai.levels import PUBLISHED, VERSION, dispose, levels, new_game
 
 FILE = Path(__file__).with_name("tasks.tsv")
 ITEMS = 1_000  # published items whose layouts are kept out of training and validation
-_DIGITS = 9  # of a number in an id
+_ITEM_NUMBERS = 10**9  # a number may be any below this
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +101,11 @@ class BabyAITasks(TaskSet):
 
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id, a published item's too. Raises KeyError."""
-        folder, _, number = task_id.rpartition("/")
-        kind = folder.removeprefix("babyai/")
-        if folder != f"babyai/{kind}" or not (
-            number.isascii() and number.isdigit() and len(number) <= _DIGITS
-        ):
-            raise KeyError(task_id)
-        index = int(number)
-        if str(index) != number:
-            raise KeyError(task_id)
-        if kind == "item":
+        folder, index = parse_task_id(task_id)
+        if folder == "babyai/item" and index < _ITEM_NUMBERS:
             return item(index)
         for split in SPLITS:
-            if kind == split and index < self.count(split):
+            if folder == f"babyai/{split}" and index < self.count(split):
                 return self.at(split, index)
         raise KeyError(task_id)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 
+from turngym.client.sync import Client
 from turngym.environment import Outcome
 from turngym.parsing import read_action
 from turngym_sciworld.env import GRAMMAR, SciWorld
@@ -67,7 +68,7 @@ class Server:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server ended: {self.log()}")
             try:
-                if httpx.get(f"http://127.0.0.1:{self.port}/ready", timeout=5).status_code == 200:
+                if httpx.get(f"{self.url}/ready", timeout=5).status_code == 200:
                     return self
             except httpx.TransportError:
                 pass
@@ -97,9 +98,14 @@ class Server:
         pids = [int(pid) for file in children for pid in file.read_text().split()]
         return [pid for pid in pids if "GatewayServer" in command_line(pid)]
 
-    def client(self) -> httpx.Client:
-        """A client of it."""
-        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=180)
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self) -> Client:
+        """A client of it, which takes each answer as it comes: no call is tried again."""
+        return Client(self.url, timeout_s=180, patience_s=0)
 
 
 def command_line(pid: int) -> str:

@@ -14,7 +14,7 @@ from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
 from turngym_sciworld.house import DOORS, walk
 from turngym_sciworld.java import JavaError, classpath, find_jar, find_java
-from turngym_sciworld.jvm import Jvm
+from turngym_sciworld.jvm import Jvm, Simulation, SimulatorFailure
 from turngym_sciworld.pool import Pool
 from turngym_sciworld.service import SciWorldService
 from turngym_sciworld.settings import JvmSettings
@@ -95,7 +95,7 @@ def test_another_jvm_says_the_same(open_task: Opener, service: SciWorldService) 
         pool.close()
 
 
-def test_a_dead_jvm_is_replaced(tmp_path: Path) -> None:
+def test_a_dead_jvm_is_replaced() -> None:
     pool = Pool(JvmSettings(jvms=1, jvm_heap_mb=512))
     try:
         env = SciWorld(pool, GoldPaths(pool), "boil", 0, SciWorldOptions())
@@ -140,11 +140,47 @@ def test_a_jvm_without_memory_ends_with_a_word_about_it() -> None:
 
 def test_a_heap_too_small_to_start_is_said() -> None:
     with pytest.raises(JavaError, match="does not start"):
-        Jvm(
-            find_java(),
-            classpath(),
-            JvmSettings.model_construct(**{**JvmSettings().model_dump(), "jvm_heap_mb": 2}),
-        )
+        Jvm(find_java(), classpath(), JvmSettings().model_copy(update={"jvm_heap_mb": 2}))
+
+
+def handles(jvm: Jvm) -> int:
+    """How many of Java's objects are held for Python."""
+    held = [jvm._gateway.java_gateway_server.getGateway()]
+    try:
+        held.append(held[0].getClass())
+        held.append(held[1].getDeclaredField("bindings"))
+        held[2].setAccessible(True)
+        held.append(held[2].get(held[0]))
+        return len(held[3])
+    finally:
+        for found in held:
+            jvm._gateway.detach(found)
+
+
+def test_an_episode_that_cannot_be_opened_leaves_nothing_in_the_jvm(service: SciWorldService) -> None:
+    jvm = service._pool.freest()
+    before = handles(jvm), jvm.simulations
+    with pytest.raises(SimulatorFailure):
+        jvm.open("boil", -1, "")
+    assert (handles(jvm), jvm.simulations) == before
+
+
+def test_an_episode_that_fails_at_its_start_gives_its_place_back(
+    open_task: Opener, service: SciWorldService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jvm = service._pool.freest()
+    before = jvm.simulations
+
+    def raising(simulation: Simulation) -> str:
+        with jvm._calling(simulation):
+            return str(jvm._gateway.jvm.java.lang.Integer.parseInt("no number"))
+
+    monkeypatch.setattr(jvm, "describe", raising)
+    env = open_task("boil")
+    with pytest.raises(SimulatorFailure):
+        env.start()
+    env.close()
+    assert jvm.simulations == before
 
 
 def test_memory_is_given_back(open_task: Opener, service: SciWorldService) -> None:
@@ -157,7 +193,7 @@ def test_memory_is_given_back(open_task: Opener, service: SciWorldService) -> No
             env.step("look around")
             env.close()
         jvm.collect()
-        used.append(jvm.memory()[0])
+        used.append(jvm.heap_bytes())
     assert used[2] - used[0] < 5_000_000
 
 

@@ -6,9 +6,10 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
 from sciworlds import sample
 
-from turngym_sciworld.prove import Result, in_turn, kept
+from turngym_sciworld.prove import Result, in_turn, kept, play, worked
 from turngym_sciworld.tasks import KINDS
 
 
@@ -24,6 +25,13 @@ def test_a_played_result_is_kept_whatever_comes_before_and_after(tmp_path: Path)
         file.write_text("".join(json.dumps(asdict(line)) + "\n" for line in lines))
         assert kept(file) == {("boil", 0): last}
     assert kept(tmp_path / "none") == {}
+
+
+def test_a_variation_that_cannot_be_started_is_left_out_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(worked("solutions", [("boil", -1)], tmp_path / "results", play)) == []
+    assert "lost: boil -1: " in capsys.readouterr().err
 
 
 def test_what_is_played_is_compared_with_the_survey(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """Through HTTP, in real processes: episodes that the expert wins, the deaths of JVM and service, a start that can't be."""
 
 import os
-import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,33 +12,16 @@ import httpx
 import pytest
 from sciworlds import Server, command_line, sample
 
+from turngym.client.sync import Client
+from turngym.schema import SessionRequest, StopReason
 from turngym_sciworld.tasks import KINDS
 
 Serve = Callable[..., Server]
 
 
-def create(http: httpx.Client, **request: Any) -> dict[str, Any]:
-    answer = http.post("/sessions", json={"session_id": secrets.token_hex(12), **request})
-    assert answer.status_code == 201, answer.text
-    result: dict[str, Any] = answer.json()
-    return result
-
-
-def step(http: httpx.Client, session: dict[str, Any], action: str, turn: int) -> dict[str, Any]:
-    answer = http.post(f"/sessions/{session['session_id']}/step", json={"action": action, "turn": turn})
-    assert answer.status_code == 200, answer.text
-    result: dict[str, Any] = answer.json()
-    return result
-
-
-def expert(http: httpx.Client, session: dict[str, Any]) -> str:
-    action: str = http.get(f"/sessions/{session['session_id']}/expert").json()["action"]
-    return action
-
-
-def texts(http: httpx.Client, session: dict[str, Any]) -> list[str]:
-    turns = http.get(f"/sessions/{session['session_id']}/transcript").json()["turns"]
-    return [turn["observation"]["text"] for turn in turns]
+def texts(client: Client, session_id: str) -> list[str]:
+    """What was answered in each turn."""
+    return [turn.observation.text for turn in client.transcript(session_id).turns]
 
 
 DEAR = {
@@ -55,24 +37,23 @@ def test_the_expert_reaches_the_full_score_through_http(
 ) -> None:
     """A variation of each kind, the splits in turn; ``make eval TASK=sciworld POLICY=expert`` plays more and the dear ones."""
     turning = [sample()[3 * number + number % 3] for number in range(len(KINDS))]
-    with shared.client() as http:
+    with shared.client() as client:
         for split, kind, variation in [item for item in turning if item[1] not in DEAR][part::6]:
             task = task_of(kind, variation)
             assert task.split == split
-            session = create(http, task_id=task.task_id, max_turns=400)
-            last = session
-            while not last["terminated"]:
-                last = step(http, session, expert(http, session), last["turn"] + 1)
-            assert (last["score"], last["success"], last["stop_reason"]) == (1.0, True, "success"), task
-            assert last["turn"] == task.info["expert_turns"]
+            last = client.create(SessionRequest(task_id=task.task_id, max_turns=400))
+            while not last.terminated:
+                last = client.step(last.session_id, client.expert(last.session_id).action, last.turn + 1)
+            assert (last.score, last.success, last.stop_reason) == (1.0, True, StopReason.SUCCESS), task
+            assert last.turn == task.info["expert_turns"]
 
 
 def test_the_valid_actions_come_only_when_asked_for(shared: Server) -> None:
-    with shared.client() as http:
-        session = create(http, task_id="sciworld/item/0")
-        assert "look around" in http.get(f"/sessions/{session['session_id']}/actions").json()["actions"]
-        assert session["observation"]["data"] is None
-        http.delete(f"/sessions/{session['session_id']}")
+    with shared.client() as client:
+        opened = client.create(SessionRequest(task_id="sciworld/item/0"))
+        assert "look around" in client.actions(opened.session_id).actions
+        assert opened.observation.data is None
+        client.close(opened.session_id)
 
 
 def test_an_option_that_rules_the_task_out_is_an_invalid_request(
@@ -80,45 +61,46 @@ def test_an_option_that_rules_the_task_out_is_an_invalid_request(
 ) -> None:
     task = task_of("power-component", 0)
     body = {"task_id": task.task_id, "options": {"simplifications": ["noElectricalAction"]}}
-    with shared.client() as http:
-        answer = http.post("/sessions", json=body)
-        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    answer = httpx.post(f"{shared.url}/sessions", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
 
 
-def undisturbed(http: httpx.Client, indexes: range, turns: int) -> dict[int, tuple[list[str], list[str]]]:
+def undisturbed(client: Client, indexes: range, turns: int) -> dict[int, tuple[list[str], list[str]]]:
     """The expert's actions and their answers, by task index."""
     found = {}
     for index in indexes:
-        session = create(http, split="train", index=index)
+        session_id = client.create(SessionRequest(split="train", index=index)).session_id
         actions = []
         for turn in range(1, turns + 1):
-            actions.append(expert(http, session))
-            if step(http, session, actions[-1], turn)["terminated"]:
+            actions.append(client.expert(session_id).action)
+            if client.step(session_id, actions[-1], turn).terminated:
                 break
-        found[index] = (actions, texts(http, session))
-        http.delete(f"/sessions/{session['session_id']}")
+        found[index] = (actions, texts(client, session_id))
+        client.close(session_id)
     return found
 
 
+def sessions_of(client: Client, indexes: Iterable[int]) -> dict[int, str]:
+    """A new session of each training task, by its index."""
+    return {index: client.create(SessionRequest(split="train", index=index)).session_id for index in indexes}
+
+
 def test_episodes_go_on_with_the_same_text_when_the_jvm_is_killed(shared: Server, serve: Serve) -> None:
-    with shared.client() as http:
-        expected = undisturbed(http, range(0, 30, 4), 12)
+    with shared.client() as client:
+        expected = undisturbed(client, range(0, 30, 4), 12)
     server = serve().start()
     (first,) = server.jvms()
-    with server.client() as http:
-        sessions = {index: create(http, split="train", index=index) for index in expected}
+    with server.client() as client:
+        sessions = sessions_of(client, expected)
 
         def play(index: int) -> list[str]:
             for turn, action in enumerate(expected[index][0], 1):
-                step(http, sessions[index], action, turn)
-            return texts(http, sessions[index])
+                client.step(sessions[index], action, turn)
+            return texts(client, sessions[index])
 
         with ThreadPoolExecutor(len(sessions)) as threads:
             playing = {index: threads.submit(play, index) for index in sessions}
-            while not any(
-                http.get(f"/sessions/{session['session_id']}").json()["turn"] > 2
-                for session in sessions.values()
-            ):
+            while not any(client.get(session_id).turn > 2 for session_id in sessions.values()):
                 time.sleep(0.02)
             os.kill(first, signal.SIGKILL)
             assert {index: future.result() for index, future in playing.items()} == {
@@ -126,30 +108,30 @@ def test_episodes_go_on_with_the_same_text_when_the_jvm_is_killed(shared: Server
             }
         (second,) = server.jvms()
         assert second != first
-        assert "turngym_environment_jvms_replaced 1" in http.get("/metrics").text
+        assert "turngym_environment_jvms_replaced 1" in httpx.get(f"{server.url}/metrics").text
 
 
 def test_episodes_go_on_with_the_same_text_when_the_service_is_killed(shared: Server, serve: Serve) -> None:
-    with shared.client() as http:
-        expected = undisturbed(http, range(1, 30, 9), 8)
+    with shared.client() as client:
+        expected = undisturbed(client, range(1, 30, 9), 8)
     server = serve().start()
     orphans = server.jvms()
-    with server.client() as http:
-        sessions = {index: create(http, split="train", index=index) for index in expected}
+    with server.client() as client:
+        sessions = sessions_of(client, expected)
         for index, (actions, _) in expected.items():
             for turn, action in enumerate(actions[:4], 1):
-                step(http, sessions[index], action, turn)
+                client.step(sessions[index], action, turn)
     server.kill()
     gone_by = time.monotonic() + 30
     while any(command_line(pid) for pid in orphans):
         assert time.monotonic() < gone_by, "the JVM outlives its service"
         time.sleep(0.05)
     server.start()
-    with server.client() as http:
+    with server.client() as client:
         for index, (actions, said) in expected.items():
             for turn, action in enumerate(actions[4:], 5):
-                step(http, sessions[index], action, turn)
-            assert texts(http, sessions[index]) == said
+                client.step(sessions[index], action, turn)
+            assert texts(client, sessions[index]) == said
 
 
 def test_two_services_have_a_jvm_each_and_take_it_with_them(shared: Server, serve: Serve) -> None:

@@ -2,11 +2,10 @@
 
 import json
 from importlib import resources
-from typing import get_args
 
 import pytest
 
-from turngym.schema import Split
+from turngym.schema import SPLITS
 from turngym_sciworld.service import SciWorldService
 from turngym_sciworld.tasks import KINDS, SciWorldTasks, official_split, order, survey, variation_of
 
@@ -28,17 +27,17 @@ def test_the_splits_are_those_of_the_simulator(service: SciWorldService) -> None
 
 
 def test_every_variation_is_in_one_split() -> None:
-    found = [variation_of(task) for split in get_args(Split) for task in TASKS.page(split, 0, 10_000)]
+    found = [variation_of(task) for split in SPLITS for task in TASKS.page(split, 0, 10_000)]
     assert len(found) == len(set(found)) == sum(kind.variations for kind in KINDS) == 7207
 
 
 def test_the_first_tasks_of_a_split_have_every_kind() -> None:
-    for split in get_args(Split):
+    for split in SPLITS:
         assert {task.info["kind"] for task in TASKS.page(split, 0, 30)} == {kind.name for kind in KINDS}
 
 
 def test_a_task_is_found_by_its_id() -> None:
-    for split in get_args(Split):
+    for split in SPLITS:
         for index in (0, 1, 77, TASKS.count(split) - 1):
             task = TASKS.at(split, index)
             assert KINDS[task.info["kind_number"]].name == task.info["kind"]
@@ -95,7 +94,7 @@ def test_the_survey_has_every_variation_and_has_played_some_of_each_kind_and_spl
 
 def test_a_task_whose_goal_the_survey_lacks_goes_by_its_kind() -> None:
     known = survey()["kinds"]
-    for split in get_args(Split):
+    for split in SPLITS:
         for index, (kind, variation) in enumerate(order(split)):
             goal, turns = known[kind][variation]
             task = TASKS.at(split, index)

@@ -7,7 +7,7 @@ The simulator's score, up to 100, is brought to 0..1. A wrong answer (it says âˆ
 from random import Random
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from turngym.environment import BackendDied, Environment, Options, Outcome
 from turngym.schema import ActionGrammar, Command, Message, StopReason
@@ -89,11 +89,6 @@ class SciWorldOptions(Options):
     simplifications: list[Simplification] = Field(default_factory=list)
     reward: Literal["score", "success"] = "score"
 
-    @field_validator("simplifications")
-    @classmethod
-    def _in_order(cls, names: list[str]) -> list[str]:
-        return sorted(set(names))
-
 
 def simplification_string(names: list[Simplification], kind: str) -> str:
     """What the simulator takes: names joined by commas. Raises ValueError where they rule the task out."""
@@ -135,13 +130,13 @@ class SciWorld(Environment):
             jvm = self._pool.freest()
             try:
                 simulation = jvm.open(self.kind, self.variation, self.simplifications)
+                self._jvm, self._simulation = jvm, simulation
                 task = jvm.describe(simulation)
                 look, *_ = jvm.step(simulation, "look around")
             except BackendDied:
                 if not left:
                     raise
                 continue
-            self._jvm, self._simulation = jvm, simulation
             break
         text = f"{task.strip()}\n\n{canonical(look)}"
         if self.options.instructions == "full":

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import GatewayClient, GatewayParameters, JavaGateway
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from turngym.environment import BackendDied
 from turngym_sciworld.house import DOORS, walk
@@ -112,7 +112,7 @@ class Jvm:
             start_new_session=True,  # Ctrl-C is for the service: it closes its sessions first
         )
         try:
-            self._gateway = self._connect(settings)
+            self._gateway = self._connect()
             self._prepare()
             self._gateway.client.patience_s = settings.jvm_call_timeout_s
         except (Py4JError, BackendDied, SimulatorFailure) as error:
@@ -124,7 +124,7 @@ class Jvm:
             self.kill()
             raise
 
-    def _connect(self, settings: JvmSettings) -> _Gateway:
+    def _connect(self) -> _Gateway:
         """Reads the gateway's port and secret, which it prints, and connects."""
         greeting: list[str] = []
         ready = threading.Event()
@@ -142,16 +142,16 @@ class Jvm:
 
         self._listener = threading.Thread(target=listen, name="turngym-jvm", daemon=True)
         self._listener.start()
-        ready.wait(settings.jvm_start_timeout_s)
+        ready.wait(self._settings.jvm_start_timeout_s)
         if len(greeting) < 2:
-            said = self._last_words() or f"it said nothing within {settings.jvm_start_timeout_s:g} s"
+            said = self._last_words() or f"it said nothing within {self._settings.jvm_start_timeout_s:g} s"
             raise JavaError(f"the JVM does not start: {said}")
         return _Gateway(
             gateway_parameters=GatewayParameters(
                 port=int(greeting[0]),
                 auth_token=greeting[1],
                 enable_memory_management=False,  # its finalizers would call Java from whichever thread they run in
-                read_timeout=settings.jvm_start_timeout_s,
+                read_timeout=self._settings.jvm_start_timeout_s,
             )
         )
 
@@ -204,8 +204,12 @@ class Jvm:
         """A fresh episode of a task's variation. ``simplifications`` are names joined by commas."""
         with self._calling():
             simulation = Simulation(self._interface(), self._generator(), simplifications)
-            self._enter(simulation)
-            simulation.interface.load(task, variation, simplifications, False)
+            try:
+                self._enter(simulation)
+                simulation.interface.load(task, variation, simplifications, False)
+            except Py4JJavaError:  # of any other error the whole JVM dies
+                self._leave(simulation)
+                raise
             self.simulations += 1
         return simulation
 
@@ -258,13 +262,13 @@ class Jvm:
                 self.simulations -= 1
                 self._leave(simulation)
 
-    def memory(self) -> tuple[int, int]:
-        """Bytes of heap in use, and resident bytes of the process."""
+    def heap_bytes(self) -> int:
+        """The heap in use."""
         with self._calling():
             runtime = self._gateway.jvm.java.lang.Runtime.getRuntime()
             used = runtime.totalMemory() - runtime.freeMemory()
             self._gateway.detach(runtime)
-        return int(used), resident_bytes(self.pid)
+        return int(used)
 
     def collect(self) -> None:
         """Run Java's garbage collector."""
@@ -292,7 +296,7 @@ class Jvm:
                 message = str(error.java_exception.toString())
                 self._gateway.detach(error.java_exception)
                 raise SimulatorFailure(message) from None
-            except (Py4JError, Py4JNetworkError, OSError) as error:
+            except (Py4JError, OSError) as error:
                 self._bury(error)
                 raise BackendDied(f"the JVM died: {self._last_words()}") from None
 

@@ -21,12 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from turngym.environment import BackendDied
-from turngym.schema import Split, StopReason
+from turngym.schema import SPLITS, StopReason
 from turngym.server.settings import read_settings
 from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
@@ -61,7 +61,10 @@ def play(pool: Pool, gold: GoldPaths, variation: Variation) -> Result:
     env = SciWorld(pool, gold, *variation, SciWorldOptions(instructions="none"))
     try:
         goal = env.start()[-1].content.partition("\n\n")[0]
-        path = gold.find(*variation, "")
+        try:
+            path = gold.find(*variation, "")
+        except SimulatorFailure as error:
+            return Result(*variation, goal, 0, str(error))
         for turn, action in enumerate(path, 1):
             outcome = env.step(action)
             if outcome.stop is StopReason.SUCCESS:
@@ -69,8 +72,6 @@ def play(pool: Pool, gold: GoldPaths, variation: Variation) -> Result:
             if outcome.stop is not None:
                 return Result(*variation, goal, 0, f"fails at turn {turn} of {len(path)}: {action}")
         return Result(*variation, goal, 0, f"score {env.score:.2f} after all {len(path)} actions")
-    except SimulatorFailure as error:
-        return Result(*variation, goal, 0, str(error))
     finally:
         env.close()
 
@@ -87,7 +88,7 @@ def look(pool: Pool, variation: Variation) -> Result:
 
 def in_turn() -> list[Variation]:
     """Every variation: the first of each split, the second of each split, and so on."""
-    rows = zip_longest(*(order(split) for split in get_args(Split)))
+    rows = zip_longest(*(order(split) for split in SPLITS))
     return [variation for row in rows for variation in row if variation is not None]
 
 
@@ -103,7 +104,7 @@ def kept(results: Path) -> Results:
 
 def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> Iterator[Result]:
     """The result of ``work`` on each of ``todo``, added to the file as it comes, with a bar of progress. What is lost with its
-    JVM is left out and told."""
+    JVM, or can't be started, is left out and told."""
     settings = read_settings(JvmSettings).model_copy(update={"jvm_call_timeout_s": PATIENCE_S})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     pool = Pool(settings)
@@ -112,7 +113,7 @@ def worked(what: str, todo: Sequence[Variation], results: Path, work: Work) -> I
     def attempt(variation: Variation) -> Result | None:
         try:
             return work(pool, gold, variation)
-        except BackendDied as error:
+        except (BackendDied, SimulatorFailure) as error:
             print(f"lost: {variation[0]} {variation[1]}: {error}", file=sys.stderr)
             return None
 

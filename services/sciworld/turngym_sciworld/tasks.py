@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any, get_args
+from typing import Any
 
 from turngym.environment import TaskSet
-from turngym.schema import Split, TaskInfo
+from turngym.numbered import parse_task_id
+from turngym.schema import SPLITS, Split, TaskInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,7 @@ KINDS = (
     Kind("10-2", "biology", "mendelian-genetics-unknown-plant", 480),
 )
 _NOT_ITEMS = {"5-1", "5-2", "9-1", "9-2", "9-3", "10-1", "10-2"}
-ELECTRICAL = {"power-component", "power-component-renewable-vs-nonrenewable-energy"} | {
-    "test-conductivity",
-    "test-conductivity-of-unknown-substances",
-}
+ELECTRICAL = {kind.name for kind in KINDS if kind.topic == "electricity"}
 
 Variation = tuple[str, int]  # the kind's name, and the variation's number within it
 
@@ -93,8 +91,7 @@ def order(split: Split) -> Sequence[Variation]:
 
 @cache
 def _places() -> dict[Variation, tuple[Split, int]]:
-    splits: tuple[Split, ...] = get_args(Split)
-    return {variation: (split, index) for split in splits for index, variation in enumerate(order(split))}
+    return {variation: (split, index) for split in SPLITS for index, variation in enumerate(order(split))}
 
 
 @cache
@@ -161,13 +158,10 @@ class SciWorldTasks(TaskSet):
 
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id, also by its item number. Raises KeyError."""
-        folder, _, digits = task_id.rpartition("/")
-        if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and digits == str(int(digits))):
-            raise KeyError(task_id)
-        index = int(digits)
+        folder, index = parse_task_id(task_id)
         if folder == "sciworld/item" and index < len(_items()):
             return self.at(*_places()[_items()[index]])
-        for split in get_args(Split):
+        for split in SPLITS:
             if folder == f"sciworld/{split}" and index < self.count(split):
                 return self.at(split, index)
         raise KeyError(task_id)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from turngym.environment import TaskSet
+from turngym.numbered import parse_task_id
 from turngym.schema import SPLITS, Split, TaskInfo
 from turngym_search.questions import Question, QuestionSource
 
@@ -41,12 +42,10 @@ class SearchTasks(TaskSet):
 
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id. Raises KeyError."""
+        folder, index = parse_task_id(task_id)
         for split in SPLITS:
-            folder, _, index = task_id.rpartition("/")
-            if folder != f"search/{split}" or not (index.isascii() and index.isdigit() and len(index) < 10):
-                continue
-            if index == str(int(index)) and int(index) < self.count(split):
-                return self.at(split, int(index))
+            if folder == f"search/{split}" and index < self.count(split):
+                return self.at(split, index)
         raise KeyError(task_id)
 
     def question(self, task: TaskInfo) -> Question:

@@ -9,7 +9,8 @@ from functools import cache
 from random import Random
 
 from turngym.environment import TaskSet
-from turngym.schema import Split, TaskInfo
+from turngym.numbered import parse_task_id
+from turngym.schema import SPLITS, Split, TaskInfo
 from turngym_textcraft.recipes import recipes
 from turngym_textcraft.tree import Tree, tree
 
@@ -64,14 +65,10 @@ class TextCraftTasks(TaskSet):
 
     def get(self, task_id: str) -> TaskInfo:
         """The task of that id. Raises KeyError."""
-        for split, _ in SHARES:
-            folder, _, index = task_id.rpartition("/")
-            if folder != f"textcraft/{split}" or not (
-                index.isascii() and index.isdigit() and len(index) < 10
-            ):
-                continue
-            if index == str(int(index)) and int(index) < self.count(split):
-                return self.at(split, int(index))
+        folder, index = parse_task_id(task_id)
+        for split in SPLITS:
+            if folder == f"textcraft/{split}" and index < self.count(split):
+                return self.at(split, index)
         raise KeyError(task_id)
 
 
