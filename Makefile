@@ -161,7 +161,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose test-deploy test-faults prove bench soak
+.PHONY: lint test test-train test-compose test-deploy test-faults prove bench soak bench-gateway images
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
@@ -199,6 +199,12 @@ soak: services-env  ## hundreds of episodes in one process, and what they leave 
 	$(check_task)
 	$(call browser,$(TASK))
 	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).soak $(ARGS)
+
+bench-gateway: services-env docker  ## 2,000 sessions at four replicas through the gateway, one killed; beside direct calls
+	@$(SERVICES)/python bench/gateway.py $(ARGS)
+
+images: services-env docker  ## build every image; a table of sizes and of the time from nothing to healthy
+	@$(SERVICES)/python bench/images.py $(ARGS)
 
 .PHONY: corpus-check
 corpus-check:  ## make the corpus's texts anew from its sources and compare: [WORDNET=dir]
