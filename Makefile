@@ -112,6 +112,7 @@ help:  ## this text
 #:
 #: Containers: make up, then http://127.0.0.1:8000/TASK/ or the task's own port; deploy/README.md says more.
 #:   docker compose up -d --scale textcraft=4
+#:   docker compose --profile train run --rm train TASK=textcraft SMOKE=1
 #:
 #: PYTHON=python3.12 (any from 3.11 on) makes the environments. PYTEST_ARGS goes to every pytest.
 
