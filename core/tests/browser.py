@@ -32,8 +32,8 @@ EXPECTED = "Failed to load resource"
 
 
 def chromium() -> str | None:
-    """The path of a Chromium: the variable CHROMIUM, or what the system has; None where only Playwright may have one."""
-    named = os.environ.get("CHROMIUM")
+    """The path of a Chromium: the one TURNGYM_CHROMIUM names, or the system's; None where only Playwright may have one."""
+    named = os.environ.get("TURNGYM_CHROMIUM")
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -44,7 +44,7 @@ def running() -> Iterator[Browser]:
         path = chromium() or playwright.chromium.executable_path
         if not os.path.exists(path):
             pytest.skip(
-                "no Chromium here: install the package chromium, or name one in the variable CHROMIUM"
+                "no Chromium here: install the package chromium, or name one in the variable TURNGYM_CHROMIUM"
             )
         browser = playwright.chromium.launch(
             executable_path=path, args=ARGUMENTS, timeout=PATIENCE_MS, chromium_sandbox=False

@@ -24,7 +24,9 @@ def started(command: str, *arguments: str, there: str = "/ready", **settings: ob
     """
     port = free_port()
     known = {f"TURNGYM_{name.upper()}": str(value) for name, value in {"port": port, **settings}.items()}
-    process = subprocess.Popen([COMMANDS / command, *arguments], env=os.environ | known)
+    # Settings that lie in the shell are for somebody's own service; the browser is this machine's.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TURNGYM_") or k == "TURNGYM_CHROMIUM"}
+    process = subprocess.Popen([COMMANDS / command, *arguments], env=kept | known)
     address = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + LOADING_S

@@ -5,8 +5,8 @@ Questions run in threads, since they read files and SQLite. Every error is a pro
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from turngym.server.http import (
 )
 from turngym.ui import BASE, HEADERS, Asset, assets
 from turngym_viewer import __version__, queries
-from turngym_viewer.export import markdown
+from turngym_viewer.export import as_json, markdown
 from turngym_viewer.indexer import Indexer
 from turngym_viewer.runs import Run, details, find_run, find_runs, headline, metrics
 from turngym_viewer.settings import PORTS, Settings
@@ -89,11 +89,9 @@ class Viewer:
         """A page of the run's trajectories, what filters may be set to, and how far the index is."""
         wanted = _filter(call)
         index = self.indexer.look(self._run(call))
-        try:
+        with _asking():
             page = queries.page(index, wanted)
             return {**page, "choices": queries.choices(index), "index": asdict(index.state())}
-        except sqlite3.OperationalError as error:
-            raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
     def trajectory(self, call: Call) -> Any:
         """One trajectory whole."""
@@ -106,27 +104,34 @@ class Viewer:
             raise ProblemError("not_found", f"a trajectory is exported as markdown or json, not as {form!r}")
         name = f"{found['run']}-{found['step']}-{found['task_id']}-{found['sample']}.{'md' if form == 'markdown' else 'json'}"
         disposition = f"attachment; filename*=UTF-8''{quote(name.replace('/', '-'), safe='')}".encode()
-        body = markdown(found).encode(errors="replace") if form == "markdown" else queries.export(found)
+        body = markdown(found).encode(errors="replace") if form == "markdown" else as_json(found)
         media_type = b"text/markdown; charset=utf-8" if form == "markdown" else b"application/json"
         return Reply(200, body, media_type, ((b"content-disposition", disposition), *_HEADERS))
 
     def group(self, call: Call) -> Any:
         """The trajectories of one prompt in one step."""
         index = self.indexer.look(self._run(call))
-        try:
+        with _asking():
             return queries.group(index, call.path("partition"), int(call.path("step")), call.path("group"))
-        except (sqlite3.OperationalError, OverflowError) as error:
-            raise ProblemError("not_found", f"the run's index has no such group ({error})") from None
 
     def _trajectory(self, call: Call) -> dict[str, Any]:
         index = self.indexer.look(self._run(call))
-        try:
+        with _asking():
             return queries.trajectory(index, call.path("file"), int(call.path("line")))
-        except (sqlite3.OperationalError, OverflowError) as error:
-            raise ProblemError("not_found", f"the run's index has no such trajectory ({error})") from None
 
     def _run(self, call: Call) -> Run:
         return find_run(self._settings.runs, call.path("run"))
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Turns what goes wrong at an index into problems."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ProblemError("not_found", f"the run has no trajectory or group under such a number ({error})") from None
+    except sqlite3.OperationalError as error:
+        raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
 
 def create_app(settings: Settings) -> Starlette:

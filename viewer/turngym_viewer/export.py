@@ -1,10 +1,19 @@
-"""A trajectory as Markdown, for a report or an issue. Fences are longer than any in the text, so nothing breaks out."""
+"""A trajectory as a file: indented JSON, or Markdown for a report or an issue. Fences are longer than any
+in the text, so nothing breaks out.
+"""
 
 import re
 from typing import Any
 
+import orjson
+
 _FENCE = re.compile(r"`{3,}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def as_json(found: dict[str, Any]) -> bytes:
+    """All of the episode."""
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def markdown(found: dict[str, Any]) -> str:

@@ -56,6 +56,8 @@ _COLUMNS = (
     "invalid", "reward", "score", "success", "stop", "failed", "seconds", "goal",
 )  # fmt: skip
 _INSERT = f"INSERT INTO episodes (id, {', '.join(_COLUMNS)}) VALUES (?, {', '.join('?' * len(_COLUMNS))})"
+_UPDATE = f"UPDATE episodes SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
+_INTEGER = 2**63  # SQLite's end
 
 
 class NoTrajectory(ValueError):
@@ -138,6 +140,11 @@ class Index:
                 if version == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchone():
                     database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
                     return database
+            except (
+                sqlite3.OperationalError
+            ):  # locked, read-only, a full disk: nothing is wrong with the index itself
+                database.close()
+                raise
             except sqlite3.DatabaseError:
                 if last:
                     database.close()
@@ -220,9 +227,7 @@ class Index:
             else:
                 old, same = known.get(number, (None, None))
                 if old is not None and same == f"{row[8]} {row[6]} {row[7]}":
-                    values = dict(zip(_COLUMNS, row, strict=True))
-                    changes = ", ".join(f"{column} = ?" for column in _COLUMNS)
-                    database.execute(f"UPDATE episodes SET {changes} WHERE id = ?", (*values.values(), old))
+                    database.execute(_UPDATE, (*row, old))
                 else:
                     key += 1
                     database.execute("DELETE FROM episodes WHERE id = ?", (old,))
@@ -280,7 +285,7 @@ def _facts(trajectory: dict[str, Any]) -> tuple[Any, ...]:
     try:
         turns = trajectory["turns"]
         success = trajectory["success"]
-        return (
+        facts = (
             int(trajectory["step"]),
             str(trajectory["partition"]),
             str(trajectory["group"]),
@@ -299,16 +304,16 @@ def _facts(trajectory: dict[str, Any]) -> tuple[Any, ...]:
             float(trajectory["timings"]["total"]),
             goal_of(trajectory),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise NoTrajectory(f"a field is missing or wrong: {error}") from None
+    if any(isinstance(fact, int) and not -_INTEGER <= fact < _INTEGER for fact in facts):
+        raise NoTrajectory("a number is too large")
+    return facts
 
 
 def goal_of(trajectory: dict[str, Any]) -> str:
     """A line that tells a task from others: the one that names a goal, else the last of the opening's."""
-    messages = trajectory.get("messages") or [{}]
-    lines = [
-        line.strip() for line in str(messages[-1].get("content", ""))[:_WORDS].splitlines() if line.strip()
-    ]
+    lines = [line.strip() for line in _opening(trajectory)[:_WORDS].splitlines() if line.strip()]
     for line in lines:
         if line.lower().startswith(
             ("goal:", "your goal", "question:", "objective:", "task:", "your task", "mission:")
@@ -317,15 +322,20 @@ def goal_of(trajectory: dict[str, Any]) -> str:
     return lines[-1][:_GOAL] if lines else ""
 
 
+def _opening(trajectory: dict[str, Any]) -> str:
+    """The last message before the first action; raises KeyError, TypeError or AttributeError where messages are none."""
+    messages = trajectory["messages"] or [{}]
+    return str(messages[-1].get("content", ""))
+
+
 def words_of(trajectory: dict[str, Any]) -> str:
     """The text that a search looks in: task, opening observation, actions, observations, error."""
-    parts = [str(trajectory["task_id"]), str((trajectory["messages"] or [{}])[-1].get("content", ""))]
-    room = _WORDS
-    for turn in trajectory["turns"]:
-        for text in (turn.get("action"), turn.get("observation")):
-            if isinstance(text, str) and room > 0:
-                parts.append(text[:room])
-                room -= len(text)
-    parts.append(str(trajectory["error"] or ""))
+    texts = [trajectory["task_id"], trajectory["error"], _opening(trajectory)]
+    texts += [text for turn in trajectory["turns"] for text in (turn.get("action"), turn.get("observation"))]
+    parts, room = [], _WORDS
+    for text in texts:
+        if isinstance(text, str) and room > 0:
+            parts.append(text[:room])
+            room -= len(text)
     # A lone surrogate can't be written as UTF-8.
     return "\n".join(parts).encode(errors="replace").decode()

@@ -1,7 +1,7 @@
 """Keeps the indexes of a folder's runs up to date, in one thread of the viewer's process.
 
-A run that somebody looks at is read again every ``poll_s`` seconds; the others, newest first, each time that the list of runs
-is asked for or half a minute has passed. So a run that trains is indexed as it grows, and is there at once when it is opened.
+A run that somebody looks at is read again every ``poll_s`` seconds; the others, newest first, every half minute. So a run that
+trains is indexed as it grows, and is there at once when it is opened.
 """
 
 import logging
@@ -48,8 +48,9 @@ class Indexer:
     def look(self, run: Run) -> Index:
         """The run's index, for somebody who looks at it now; it is brought up to date soon."""
         with self._lock:
-            fresh = run.path not in self._looked
-            self._looked[run.path] = time.monotonic()
+            now = time.monotonic()
+            fresh = now - self._looked.get(run.path, -_WATCHED_S) >= _WATCHED_S
+            self._looked[run.path] = now
         if fresh:
             self._wake.set()
         return self._index(run)
@@ -96,6 +97,9 @@ class Indexer:
             if self._problems.get(run.path) != line:
                 logger.warning("%s", line)
             self._problems[run.path] = line
+        except Exception:  # a fault of the indexer's own, at one run: the others go on
+            logger.exception("the index of %s can't be brought up to date", run.name)
+            self._problems[run.path] = f"the index of {run.name} failed; the viewer's log has the error"
 
     def _check(self, state: State) -> None:
         if self._stopping.is_set():

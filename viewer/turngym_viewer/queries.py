@@ -4,7 +4,6 @@ import re
 import sqlite3
 from typing import Any, Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from turngym.problems import ProblemError
@@ -15,7 +14,7 @@ _SHOWN = (
     'files.name AS file, line, step, partition, grp AS "group", sample, task AS task_id, seed, horizon, turns, invalid, '
     "reward, score, success, stop, seconds, goal"
 )
-_WORD = re.compile(r"\w+", re.UNICODE)
+_WORD = re.compile(r"[^\W_]+")  # as FTS5 cuts a text into words: an underscore ends one
 _SORTS = {
     "newest": "step DESC, episodes.id DESC",
     "oldest": "step, episodes.id",
@@ -157,6 +156,10 @@ def trajectory(index: Index, file: str, line: int) -> dict[str, Any]:
             "FROM episodes WHERE file = ?1",
             (row["place"], line),
         ).fetchone()
+        (members,) = database.execute(
+            "SELECT count(*) FROM episodes WHERE grp = ? AND step = ? AND partition = ?",
+            (row["group"], row["step"], row["partition"]),
+        ).fetchone()
     found = _load(index, row)
     return {
         "trajectory": found,
@@ -164,17 +167,8 @@ def trajectory(index: Index, file: str, line: int) -> dict[str, Any]:
         "line": line,
         "before": around[0],
         "after": around[1],
-        **_counted(index, row),
+        "group_size": members,
     }
-
-
-def _counted(index: Index, row: sqlite3.Row) -> dict[str, Any]:
-    with index.reading() as database:
-        (members,) = database.execute(
-            "SELECT count(*) FROM episodes WHERE grp = ? AND step = ? AND partition = ?",
-            (row["group"], row["step"], row["partition"]),
-        ).fetchone()
-    return {"group_size": members}
 
 
 def group(index: Index, partition: str, step: int, name: str) -> dict[str, Any]:
@@ -215,8 +209,3 @@ def _row(row: sqlite3.Row) -> dict[str, Any]:
     found = dict(row)
     found["success"] = None if found["success"] is None else bool(found["success"])
     return found
-
-
-def export(found: dict[str, Any]) -> bytes:
-    """A trajectory as indented JSON."""
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

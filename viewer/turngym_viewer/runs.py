@@ -101,28 +101,30 @@ def rollout_files(run: Run) -> dict[str, os.stat_result]:
 
 def find_runs(root: Path) -> Iterator[Run]:
     """Every run in the folder by name; the folder itself, if it is a run."""
-    if _is_run(root):
+    if _is_run(root, root):
         yield Run(root.name, root, root)
     with os.scandir(root) as entries:
         children = sorted(entries, key=lambda entry: entry.name)
     for child in children:
         path = Path(child.path)
-        if child.is_dir() and path.resolve().is_relative_to(root) and _is_run(path):
+        if _is_run(path, root):
             yield Run(child.name, path.resolve(), root)
 
 
-def _is_run(path: Path) -> bool:
+def _is_run(path: Path, root: Path) -> bool:
     try:
-        return any((path / mark).exists() for mark in _MARKS)
-    except OSError:
+        return path.resolve(strict=True).is_relative_to(root) and any(
+            (path / mark).exists() for mark in _MARKS
+        )
+    except (OSError, RuntimeError, ValueError):  # a link to itself; a name that can be none
         return False
 
 
 def find_run(root: Path, name: str) -> Run:
     """The run of that name. Raises the problem ``not_found``."""
-    for run in find_runs(root):
-        if run.name == name:
-            return run
+    for path in (root, root / name):
+        if path.name == name and _is_run(path, root):
+            return Run(name, path.resolve(), root)
     raise ProblemError("not_found", f"there is no run {name!r} in the folder of runs")
 
 
@@ -148,7 +150,7 @@ def headline(run: Run) -> dict[str, Any]:
     state, changed = status(run)
     summary = run.json(SUMMARY)
     config = {} if summary else run.config()
-    last = metrics(run, tail=True)
+    last = last_step(run)
     before = summary.get("before") or run.json(BEFORE).get("model")
     after = summary.get("after") or run.json(AFTER).get("model")
     return {
@@ -191,27 +193,32 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
-def metrics(run: Run, tail: bool = False) -> dict[str, Any]:
-    """The metrics by step: ``{"steps": […], "series": {name: […]}}``, with null where a step has no such number.
+def last_step(run: Run) -> dict[str, float]:
+    """The metrics of the last training step, from the end of the file; empty before the first."""
+    rows = _metrics(run, last=256 * 1024)
+    return next((row for row in reversed(rows) if "rollout/success" in row), {})
 
-    :param tail: only the last training step, as one row ``{name: number}``, read from the end of the file.
-    """
-    try:
-        with run.open(METRICS) as file:
-            if tail:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - 256 * 1024))
-            lines = file.read().split(b"\n")
-    except (OSError, ValueError):
-        lines = []
-    rows = [row for line in lines[:-1] if (row := _row(line)) is not None]
-    if tail:
-        return next((row for row in reversed(rows) if "rollout/success" in row), {})
+
+def metrics(run: Run) -> dict[str, Any]:
+    """The metrics by step: ``{"steps": […], "series": {name: […]}}``, with null where a step has no such number."""
     by_step: dict[float, dict[str, float]] = {}
-    for row in rows:
+    for row in _metrics(run):
         by_step.setdefault(row["step"], {}).update(row)
     steps = sorted(by_step)
     names = sorted({name for row in by_step.values() for name in row} - {"step"})
     return {"steps": steps, "series": {name: [by_step[step].get(name) for step in steps] for name in names}}
+
+
+def _metrics(run: Run, last: int | None = None) -> list[dict[str, float]]:
+    """The rows of the file of metrics; those of its ``last`` bytes alone where so many are given."""
+    try:
+        with run.open(METRICS) as file:
+            if last is not None:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - last))
+            lines = file.read().split(b"\n")
+    except (OSError, ValueError):
+        return []
+    return [row for line in lines[:-1] if (row := _row(line)) is not None]
 
 
 def _row(line: bytes) -> dict[str, float] | None:
