@@ -129,7 +129,9 @@ def _asking() -> Iterator[None]:
     try:
         yield
     except OverflowError as error:
-        raise ProblemError("not_found", f"the run has no trajectory or group under such a number ({error})") from None
+        raise ProblemError(
+            "not_found", f"the run has no trajectory or group under such a number ({error})"
+        ) from None
     except sqlite3.OperationalError as error:
         raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
