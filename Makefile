@@ -207,7 +207,7 @@ soak: services-env  ## hundreds of episodes in one process, and what they leave 
 bench-gateway: services-env docker  ## 2,000 sessions at four replicas through the gateway, one killed; beside direct calls
 	@$(SERVICES)/python bench/gateway.py $(ARGS)
 
-images: services-env docker  ## build every image; a table of sizes and of the time from nothing to healthy
+images: services-env docker  ## build every image; a table of sizes and of the time from nothing to ready
 	@$(SERVICES)/python bench/images.py $(ARGS)
 
 .PHONY: corpus-check
