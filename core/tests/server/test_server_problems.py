@@ -169,6 +169,17 @@ def test_backend_unavailable_leaves_the_session_as_it_was(serve: ServerFactory, 
         assert played(http, session, "consult", 2)["observation"]["text"] == "the oracle has spoken"
 
 
+def test_a_log_line_names_its_session_in_a_field(serve: ServerFactory) -> None:
+    served = serve(log_format="json")
+    with served.client() as http:
+        session = create(http)
+        problem(step(http, session, "crash", 1), "environment_failure")
+    lines = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith("{")]
+    assert [line["session_id"] for line in lines if "the toy crashed" in line.get("exception", "")] == [
+        session["session_id"]
+    ]
+
+
 def test_backend_unavailable_while_a_session_is_rebuilt_is_no_end(serve: ServerFactory) -> None:
     served = serve({"refusals": 1})
     with served.client() as http:

@@ -248,7 +248,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object a line, with the session's id where the line concerns one."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -257,6 +257,8 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if session_id := getattr(record, "session_id", None):
+            line["session_id"] = session_id
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)

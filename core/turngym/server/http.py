@@ -124,7 +124,8 @@ class Endpoint:
             self._count(problem.code)
             reply = problem_reply(problem)
         except Exception:
-            logger.exception("%s %s failed", scope["method"], scope["path"])
+            told = {"session_id": scope.get("path_params", {}).get("session_id")}
+            logger.exception("%s %s failed", scope["method"], scope["path"], extra=told)
             self._count("internal")
             reply = problem_reply(ProblemError("internal", "the server made a mistake; its log says which"))
         await reply.send(send)

@@ -139,7 +139,7 @@ class Openings:
                 played.append(TurnRecord(turn.number, turn.action, result, record.created))
             session = await self._admit(record, order, handle, played, turns[-1] if turns else None)
         except BaseException as error:
-            await self._sessions.free(handle)
+            await self._sessions.free(handle, session_id)
             if isinstance(error, ProblemError | asyncio.CancelledError):
                 raise
             raise self._sessions.explain(error, session_id, "opening the episode") from error
@@ -220,7 +220,7 @@ class Openings:
             except Exception as error:
                 raise self._sessions.explain(error, child_id, "replaying the parent") from error
             if drift is not None:
-                await self._sessions.free(handle)
+                await self._sessions.free(handle, child_id)
                 raise ProblemError(
                     "environment_failure",
                     f"the parent's turn {drift} came out differently",
@@ -236,7 +236,7 @@ class Openings:
         try:
             session = await self._admit(child, parent.order, handle, played, None)
         except BaseException:
-            await self._sessions.free(handle)
+            await self._sessions.free(handle, child_id)
             raise
         return with_messages(session.shown, record.messages)
 

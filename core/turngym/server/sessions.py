@@ -126,7 +126,8 @@ class Sessions:
             try:
                 await self._end(session, StopReason.EXPIRED)
             except ProblemError as problem:
-                logger.error("session %s can't be expired yet: %s", session.id, problem.detail)
+                told = {"session_id": session.id}
+                logger.error("session %s can't be expired yet: %s", session.id, problem.detail, extra=told)
 
     async def _end(self, session: Session, reason: StopReason) -> None:
         await self.journal.commit(rows.end(session.key, "ended", reason, None, time.time()))
@@ -157,22 +158,23 @@ class Sessions:
             try:
                 handle.environment.close()
             except Exception:
-                logger.exception("closing the environment of session %s failed", session.id)
+                told = {"session_id": session.id}
+                logger.exception("closing the environment of session %s failed", session.id, extra=told)
             self.slots.give()
         else:
-            task = asyncio.get_running_loop().create_task(self._close_and_give(handle))
+            task = asyncio.get_running_loop().create_task(self._close_and_give(handle, session.id))
             self._background.add(task)
             task.add_done_callback(self._background.discard)
 
-    async def _close_and_give(self, handle: Any) -> None:
-        await self.free(handle)
+    async def _close_and_give(self, handle: Any, session_id: str) -> None:
+        await self.free(handle, session_id)
         self.slots.give()
 
     async def drop(self, session: Session) -> None:
         """Throw the environment away; the session stays, to be rebuilt."""
         handle, session.handle = session.handle, None
         if handle is not None:
-            await self.free(handle)
+            await self.free(handle, session.id)
 
     async def abandon(self, session: Session) -> None:
         """Leave an environment whose call has not come back in time."""
@@ -180,15 +182,20 @@ class Sessions:
         try:
             await self.backend.abandon(handle, self.settings.step_timeout_s)
         except Exception as error:
-            logger.error("closing a late environment failed: %s: %s", type(error).__name__, error)
+            self._unclosed("a late environment", session.id, error)
 
-    async def free(self, handle: Any) -> None:
+    async def free(self, handle: Any, session_id: str) -> None:
         try:
             await self.backend.close(handle, self.settings.step_timeout_s)
         except BackendDied:
             return
         except Exception as error:
-            logger.error("closing an environment failed: %s: %s", type(error).__name__, error)
+            self._unclosed("the environment", session_id, error)
+
+    def _unclosed(self, what: str, session_id: str, error: Exception) -> None:
+        told = {"session_id": session_id}
+        line = "closing %s of session %s failed: %s: %s"
+        logger.error(line, what, session_id, type(error).__name__, error, extra=told)
 
     @asynccontextmanager
     async def turn_at(self, session_id: str) -> AsyncIterator[Session]:
@@ -258,6 +265,7 @@ class Sessions:
             return ProblemError(
                 "step_timeout", f"{what} took longer than its deadline", session_id=session_id
             )
-        logger.error("session %s: %s failed", session_id, what, exc_info=error)
+        told = {"session_id": session_id}
+        logger.error("session %s: %s failed", session_id, what, exc_info=error, extra=told)
         detail = f"{what} failed: {type(error).__name__}: {error}"
         return ProblemError("environment_failure", detail, session_id=session_id)

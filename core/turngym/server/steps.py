@@ -270,7 +270,7 @@ class Steps:
             await self._sessions.fail(session, problem.code, problem.detail)
         if drift is not None:
             self._metrics.differed()
-            await self._sessions.free(handle)
+            await self._sessions.free(handle, session.id)
             await self._sessions.fail(
                 session, "environment_failure", f"its replay drifted: turn {drift} came out differently"
             )
