@@ -1,6 +1,7 @@
 """The index: it grows with its run, survives what happens to files, and can be thrown away."""
 
 import os
+import sqlite3
 from pathlib import Path
 from random import Random
 
@@ -106,15 +107,38 @@ def test_lines_that_are_no_trajectories_are_counted_and_left_out(tmp_path: Path)
         b"{}",
         orjson.dumps(trajectory(1, 0, 0, Random(0), schema=2)),
         b"",
-        b'{"schema": 1, "turns": []}',
+        b'{"schema": 1, "turns": [], "messages": []}',
+        orjson.dumps(trajectory(1, 0, 0, Random(0), messages=None)),
+        orjson.dumps(trajectory(2**63, 0, 0, Random(0))),
+        orjson.dumps(trajectory(1, 0, 0, Random(0), messages=[None])),
     ]
     with (folder / "rollouts" / "train-000001.jsonl").open("ab") as out:
         out.write(b"\n".join(bad) + b"\n")
     index = indexed(folder)
     state = index.state()
-    assert (state.episodes, state.skipped) == (2, 6)
+    assert (state.episodes, state.skipped) == (2, 9)
     with pytest.raises(NoTrajectory, match="schema 1"):
         read(bad[3])
+
+
+def test_of_an_endless_opening_the_beginning_is_searched(tmp_path: Path) -> None:
+    opening = [{"role": "user", "content": "early " * 200_000 + "late"}]
+    row = trajectory(1, 0, 0, Random(0), messages=opening, error="cut")
+    (tmp_path / "run" / "rollouts").mkdir(parents=True)
+    (tmp_path / "run" / "rollouts" / "train-000001.jsonl").write_bytes(orjson.dumps(row) + b"\n")
+    index = indexed(tmp_path / "run")
+    assert [total(index, text=word) for word in ("early", "cut", "late")] == [1, 1, 0]
+
+
+def test_an_index_that_cannot_be_opened_now_is_kept(tmp_path: Path) -> None:
+    index = indexed(write_run(tmp_path / "run", steps=1))
+    built = index.path.read_bytes()
+    log = Path(f"{index.path}-wal")
+    log.mkdir()
+    with pytest.raises(sqlite3.OperationalError):
+        index.sync()
+    log.rmdir()
+    assert index.path.read_bytes() == built and total(index) == 16
 
 
 def test_the_index_can_be_thrown_away_or_damaged(tmp_path: Path) -> None:
@@ -132,7 +156,15 @@ def test_the_index_can_be_thrown_away_or_damaged(tmp_path: Path) -> None:
 
 def test_a_search_is_words_and_never_sql_or_syntax(tmp_path: Path) -> None:
     index = indexed(write_run(tmp_path / "run", steps=1))
-    for text in ('" OR 1', "a* NEAR(b)", "text:oak", "'; DROP TABLE episodes; --", "oak AND", "éß 木"):
+    for text in (
+        '" OR 1',
+        "a* NEAR(b)",
+        "text:oak",
+        "'; DROP TABLE episodes; --",
+        "oak AND",
+        "éß 木",
+        "max_turns",
+    ):
         assert total(index, text=text) in (0, 16), text
     with pytest.raises(ProblemError, match="no word"):
         total(index, text="(((")
@@ -154,6 +186,7 @@ def test_nothing_outside_the_folder_is_opened(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     good = write_run(root / "good", steps=1)
     (root / "linked").symlink_to(secret)
+    (root / "endless").symlink_to(root / "endless")
     (root / "hollow" / "rollouts").mkdir(parents=True)
     (root / "hollow" / "metrics.jsonl").symlink_to(secret / "metrics.jsonl")
     (root / "hollow" / "rollouts" / "train-000001.jsonl").symlink_to(

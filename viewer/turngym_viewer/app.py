@@ -5,8 +5,8 @@ Questions run in threads, since they read files and SQLite. Every error is a pro
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -89,11 +89,9 @@ class Viewer:
         """A page of the run's trajectories, what filters may be set to, and how far the index is."""
         wanted = _filter(call)
         index = self.indexer.look(self._run(call))
-        try:
+        with _asking():
             page = queries.page(index, wanted)
             return {**page, "choices": queries.choices(index), "index": asdict(index.state())}
-        except sqlite3.OperationalError as error:
-            raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
     def trajectory(self, call: Call) -> Any:
         """One trajectory whole."""
@@ -113,17 +111,13 @@ class Viewer:
     def group(self, call: Call) -> Any:
         """The trajectories of one prompt in one step."""
         index = self.indexer.look(self._run(call))
-        try:
+        with _asking():
             return queries.group(index, call.path("partition"), int(call.path("step")), call.path("group"))
-        except (sqlite3.OperationalError, OverflowError) as error:
-            raise ProblemError("not_found", f"the run's index has no such group ({error})") from None
 
     def _trajectory(self, call: Call) -> dict[str, Any]:
         index = self.indexer.look(self._run(call))
-        try:
+        with _asking():
             return queries.trajectory(index, call.path("file"), int(call.path("line")))
-        except (sqlite3.OperationalError, OverflowError) as error:
-            raise ProblemError("not_found", f"the run's index has no such trajectory ({error})") from None
 
     def _run(self, call: Call) -> Run:
         return find_run(self._settings.runs, call.path("run"))
@@ -161,6 +155,17 @@ def create_app(settings: Settings) -> Starlette:
         open_paths = frozenset({"/health", *static})
         app.front = TokenGate(app.front, settings.token.get_secret_value(), open_paths, _ignore)
     return app
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """A question to an index: one that is not built yet is ``not_ready``, a number beyond SQLite's is ``not_found``."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ProblemError("not_found", f"the run's index has nothing at such a number ({error})") from None
+    except sqlite3.OperationalError as error:
+        raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
 
 def _asked(question: Question) -> Handler:

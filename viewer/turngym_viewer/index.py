@@ -138,6 +138,9 @@ class Index:
                 if version == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchone():
                     database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
                     return database
+            except sqlite3.OperationalError:  # locked, read-only, no room: the index itself is sound
+                database.close()
+                raise
             except sqlite3.DatabaseError:
                 if last:
                     database.close()
@@ -270,7 +273,7 @@ def read(line: bytes) -> dict[str, Any]:
     if (
         not isinstance(found, dict)
         or found.get("schema") != SCHEMA
-        or not isinstance(found.get("turns"), list)
+        or not all(isinstance(found.get(part), list) for part in ("messages", "turns"))
     ):
         raise NoTrajectory(f"no trajectory of schema {SCHEMA}")
     return found
@@ -281,14 +284,14 @@ def _facts(trajectory: dict[str, Any]) -> tuple[Any, ...]:
         turns = trajectory["turns"]
         success = trajectory["success"]
         return (
-            int(trajectory["step"]),
+            _whole(trajectory["step"]),
             str(trajectory["partition"]),
             str(trajectory["group"]),
-            int(trajectory["sample"]),
+            _whole(trajectory["sample"]),
             str(trajectory["session_id"]),
             str(trajectory["task_id"]),
             str(trajectory["seed"]),
-            int(trajectory["horizon"]),
+            _whole(trajectory["horizon"]),
             len(turns),
             sum(bool(turn["invalid"]) for turn in turns),
             float(trajectory["reward"]),
@@ -303,9 +306,17 @@ def _facts(trajectory: dict[str, Any]) -> tuple[Any, ...]:
         raise NoTrajectory(f"a field is missing or wrong: {error}") from None
 
 
+def _whole(value: Any) -> int:
+    """A whole number that SQLite can hold. Raises TypeError, ValueError."""
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{number} is too large")
+    return number
+
+
 def goal_of(trajectory: dict[str, Any]) -> str:
     """A line that tells a task from others: the one that names a goal, else the last of the opening's."""
-    messages = trajectory.get("messages") or [{}]
+    messages = trajectory["messages"] or [{}]
     lines = [
         line.strip() for line in str(messages[-1].get("content", ""))[:_WORDS].splitlines() if line.strip()
     ]
@@ -319,13 +330,11 @@ def goal_of(trajectory: dict[str, Any]) -> str:
 
 def words_of(trajectory: dict[str, Any]) -> str:
     """The text that a search looks in: task, opening observation, actions, observations, error."""
-    parts = [str(trajectory["task_id"]), str((trajectory["messages"] or [{}])[-1].get("content", ""))]
-    room = _WORDS
-    for turn in trajectory["turns"]:
-        for text in (turn.get("action"), turn.get("observation")):
-            if isinstance(text, str) and room > 0:
-                parts.append(text[:room])
-                room -= len(text)
-    parts.append(str(trajectory["error"] or ""))
-    # A lone surrogate can't be written as UTF-8.
-    return "\n".join(parts).encode(errors="replace").decode()
+    opening = (trajectory["messages"] or [{}])[-1].get("content")
+    turns = [turn.get(part) for turn in trajectory["turns"] for part in ("action", "observation")]
+    parts, room = [], _WORDS
+    for text in (trajectory["task_id"], trajectory["error"], opening, *turns):
+        if text is not None and room > 0:
+            parts.append(str(text)[:room])
+            room -= len(parts[-1])
+    return "\n".join(parts)

@@ -96,6 +96,9 @@ class Indexer:
             if self._problems.get(run.path) != line:
                 logger.warning("%s", line)
             self._problems[run.path] = line
+        except Exception as error:
+            logger.exception("indexing %s failed; it is tried again", run.name)
+            self._problems[run.path] = f"indexing failed ({type(error).__name__}); the viewer's log says more"
 
     def _check(self, state: State) -> None:
         if self._stopping.is_set():

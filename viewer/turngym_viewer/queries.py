@@ -15,7 +15,7 @@ _SHOWN = (
     'files.name AS file, line, step, partition, grp AS "group", sample, task AS task_id, seed, horizon, turns, invalid, '
     "reward, score, success, stop, seconds, goal"
 )
-_WORD = re.compile(r"\w+", re.UNICODE)
+_WORD = re.compile(r"[^\W_]+")  # as unicode61 splits: an underscore parts words
 _SORTS = {
     "newest": "step DESC, episodes.id DESC",
     "oldest": "step, episodes.id",

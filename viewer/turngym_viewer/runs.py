@@ -99,16 +99,14 @@ def rollout_files(run: Run) -> dict[str, os.stat_result]:
     return dict(sorted(found.items()))
 
 
-def find_runs(root: Path) -> Iterator[Run]:
-    """Every run in the folder by name; the folder itself, if it is a run."""
-    if _is_run(root):
+def find_runs(root: Path, name: str | None = None) -> Iterator[Run]:
+    """Every run in the folder by name; the folder itself, if it is a run. With ``name`` only what is called so."""
+    if name in (None, root.name) and _is_run(root):
         yield Run(root.name, root, root)
-    with os.scandir(root) as entries:
-        children = sorted(entries, key=lambda entry: entry.name)
-    for child in children:
-        path = Path(child.path)
-        if child.is_dir() and path.resolve().is_relative_to(root) and _is_run(path):
-            yield Run(child.name, path.resolve(), root)
+    for child in sorted(os.listdir(root)):
+        path = root / child
+        if name in (None, child) and _is_run(path) and path.resolve().is_relative_to(root):
+            yield Run(child, path.resolve(), root)
 
 
 def _is_run(path: Path) -> bool:
@@ -120,9 +118,8 @@ def _is_run(path: Path) -> bool:
 
 def find_run(root: Path, name: str) -> Run:
     """The run of that name. Raises the problem ``not_found``."""
-    for run in find_runs(root):
-        if run.name == name:
-            return run
+    for run in find_runs(root, name):
+        return run
     raise ProblemError("not_found", f"there is no run {name!r} in the folder of runs")
 
 

@@ -1,5 +1,6 @@
 """The command ``turngym-viewer``: serve the pages over a folder of runs, or bring its indexes up to date and end."""
 
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -51,12 +52,16 @@ def serve(
 def index(runs: Runs = None) -> None:
     """Bring the indexes of all runs up to date, with a bar, and end."""
     settings = _settings(runs=runs)
-    if settings.index_dir is not None:
-        settings.index_dir.mkdir(parents=True, exist_ok=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns) as progress:
-        for run in find_runs(settings.runs):
-            _build(run, settings, progress)
+    try:
+        if settings.index_dir is not None:
+            settings.index_dir.mkdir(parents=True, exist_ok=True)
+        with Progress(*columns) as progress:
+            for run in find_runs(settings.runs):
+                _build(run, settings, progress)
+    except (OSError, sqlite3.Error) as error:
+        print(f"turngym-viewer: {error}; TURNGYM_INDEX_DIR puts the indexes elsewhere", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 def _build(run: Run, settings: Settings, progress: Progress) -> None:

@@ -18,7 +18,7 @@ class Settings(BaseSettings):
 
     runs: Path = Field(default=Path("runs"), description="the folder that holds the runs, or one run")
     host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on")
-    port: int = Field(default=8010, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    port: int = Field(default=8010, ge=1, le=65535, description="port to listen on")
     token: SecretStr | None = Field(default=None, description="bearer token that every call must carry")
     index_dir: Path | None = Field(
         default=None, description="where indexes lie; by default each lies in its run's folder"
