@@ -1,7 +1,7 @@
 // What several pages of the viewer are made of: addresses, tags, links, the playground's address.
 
 import { h, percent } from "./dom.js";
-import { call } from "./api.js";
+import { call, stateFragment } from "./api.js";
 
 export const BASE = new URL(location.pathname.replace(/[^/]*$/, ""), location.origin);
 
@@ -77,9 +77,8 @@ async function playgroundOf(task) {
 export async function playgroundLink(trajectory, turn, label) {
   const base = await playgroundOf(trajectory.task_id);
   if (base === null) return h("span", { class: "muted small" }, "no playground known: TURNGYM_PLAYGROUNDS names one");
-  const actions = trajectory.turns.slice(0, turn).map((one) => one.action);
-  const state = new URLSearchParams({ task_id: trajectory.task_id, seed: trajectory.seed });
-  if (Object.keys(trajectory.options ?? {}).length) state.set("options", JSON.stringify(trajectory.options));
-  if (actions.length) state.set("actions", JSON.stringify(actions));
-  return h("a", { href: `${base}/ui#${state}`, target: "_blank", rel: "noopener", class: "to-playground" }, label);
+  const { task_id, seed, options } = trajectory;
+  // Without the horizon, so that one may play on from where an episode was cut off.
+  const state = stateFragment({ task_id, seed, options, actions: trajectory.turns.slice(0, turn).map((one) => one.action) });
+  return h("a", { href: `${base}/ui${state}`, target: "_blank", rel: "noopener", class: "to-playground" }, label);
 }

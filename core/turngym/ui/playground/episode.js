@@ -1,7 +1,7 @@
 // One session on the page: its opening, its turns, where it stands. Moves are calls to the server; nothing is decided here.
 
 import { brief, copyButton, duration, h, json, longText, number, put } from "./dom.js";
-import { ApiProblem, call } from "./api.js";
+import { ApiProblem, call, stateFragment } from "./api.js";
 import { curl, curlBox } from "./curl.js";
 
 /** A session id that nobody else has: 120 random bits. */
@@ -105,11 +105,7 @@ export class Episode {
 
   /** What another page needs to get to the state after `turn`, as a fragment of this page's address. */
   link(turn) {
-    const { task_id: task, seed, options, actions } = this.request(turn);
-    const place = new URLSearchParams({ task_id: task, seed });
-    if (Object.keys(options).length) place.set("options", JSON.stringify(options));
-    if (actions) place.set("actions", JSON.stringify(actions));
-    return `#${place}`;
+    return stateFragment(this.request(turn));
   }
 }
 
