@@ -10,11 +10,11 @@ const SMOOTH = 5;
 const MOST_POINTS = 1200;
 
 /**
- * A chart. `steps` is the x axis; `series` are `{name, values, colour: 1..6, dash, raw}`; `horizons` (one a step, or null)
+ * A chart. `steps` is the x axis; `series` are `{name, values, colour: 1..6, dash}`; `horizons` (one a step, or null)
  * shades stages; `points` are `{x, y, low, high, name}`; `range` fixes the y axis; `stacked` stacks areas; `smooth` adds a
  * running mean over five steps and draws the raw line faintly.
  */
-export function chart({ title, note, steps, series, horizons, points = [], range, stacked = false, smooth = false, unit = "", format = number }) {
+export function chart({ title, note, steps, series, horizons, points = [], range, stacked = false, smooth = false, format = number }) {
   const drawn = series.filter((one) => one.values.some((value) => typeof value === "number"));
   if (!steps.length || !drawn.length) {
     return h("section", { class: "panel chart" }, h("h3", {}, title), h("p", { class: "muted small" }, "Nothing yet."));
@@ -36,7 +36,7 @@ export function chart({ title, note, steps, series, horizons, points = [], range
     cursor.setAttribute("x1", x(steps[shown]));
     cursor.setAttribute("x2", x(steps[shown]));
     put(at, `step ${steps[shown]}`);
-    drawn.forEach((one, i) => put(values[i], format(one.values[shown]) + unit));
+    drawn.forEach((one, i) => put(values[i], format(one.values[shown])));
   };
   listen(svg, steps, x, read);
   read(null);

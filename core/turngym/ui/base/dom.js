@@ -2,7 +2,7 @@
 // markup: no function here or elsewhere in these pages takes HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
-const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "selected", "readOnly", "indeterminate"]);
+const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "readOnly"]);
 // Controls, and marks that change the order or the look of the text around them.
 const STRANGE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 

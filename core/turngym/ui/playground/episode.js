@@ -11,7 +11,7 @@ function mint() {
 }
 
 /** A SessionRequest as JSON text; the seed's digits go in as they are, since JavaScript rounds large numbers. */
-export function requestJson(request) {
+function requestJson(request) {
   const { seed, ...rest } = request;
   const body = JSON.stringify(rest);
   const digits = /^\d{1,19}$/.test(String(seed ?? 0)) ? String(seed ?? 0) : JSON.stringify(seed);
@@ -157,7 +157,7 @@ export class Timeline {
     const parts = episode.messages.map((message, at) => at === last
       ? h("div", { class: "seen" }, h("div", { class: "who" }, "first observation"), longText(message.content))
       : h("details", {}, h("summary", {}, `${message.role} message`), longText(message.content)));
-    const place = () => curl("POST", new URL("sessions", this.base), requestJson(episode.request(0)));
+    const place = () => curl(new URL("sessions", this.base), requestJson(episode.request(0)));
     return h("li", {}, h("article", { class: "turn", "aria-label": "Opening" },
       h("header", {}, h("h3", {}, "Opening"), this._tools(0)), parts, curlDetails(place, "the opening")));
   }
@@ -165,7 +165,7 @@ export class Timeline {
   _turn(episode, turn) {
     const { session_id: id } = episode.result;
     const { parsed_action: read, invalid_action: invalid, step_ms: ms, ...extras } = turn.info ?? {};
-    const place = () => curl("POST", new URL(`sessions/${id}/step`, this.base), JSON.stringify({ action: turn.action, turn: turn.turn }));
+    const place = () => curl(new URL(`sessions/${id}/step`, this.base), JSON.stringify({ action: turn.action, turn: turn.turn }));
     const differs = read !== null && read !== undefined && read !== turn.action.trim();
     return h("li", { class: "arrives" }, h("article", { class: "turn", "aria-label": `Turn ${turn.turn}` },
       h("header", {}, h("h3", {}, `Turn ${turn.turn}`),
