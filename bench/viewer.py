@@ -30,7 +30,7 @@ from playwright.sync_api import Page
 from process import started
 
 from turngym_viewer import queries
-from turngym_viewer.index import Index, State, place, read
+from turngym_viewer.index import Index, place, read
 from turngym_viewer.queries import Filter
 from turngym_viewer.runs import Run, metrics
 
@@ -201,8 +201,8 @@ def main() -> None:
         with Progress(transient=True) as progress:
             bar = progress.add_task("indexing", total=size)
 
-            def advance(state: State) -> None:
-                progress.update(bar, completed=state.done)
+            def advance(done: int, _: int) -> None:
+                progress.update(bar, completed=done)
 
             built, _ = timed(lambda: index.sync(advance))
         floor, _ = timed(lambda: scan(folder))

@@ -56,6 +56,7 @@ _COLUMNS = (
     "invalid", "reward", "score", "success", "stop", "failed", "seconds", "goal",
 )  # fmt: skip
 _INSERT = f"INSERT INTO episodes (id, {', '.join(_COLUMNS)}) VALUES (?, {', '.join('?' * len(_COLUMNS))})"
+_UPDATE = f"UPDATE episodes SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
 
 
 class NoTrajectory(ValueError):
@@ -86,18 +87,18 @@ class Index:
         self.run = run
         self.path = path
 
-    def sync(self, progress: Callable[[State], None] | None = None) -> State:
+    def sync(self, progress: Callable[[int, int], None] = lambda done, size: None) -> State:
         """Read what is new. Raises OSError or sqlite3.Error where the index can't be written.
 
-        :param progress: called after each part of a file.
+        :param progress: called after each part of a file: how many bytes are read, and of how many.
         """
         with closing(self._writable()) as database:
             files = rollout_files(self.run)
+            size = sum(facts.st_size for facts in files.values())
             self._forget(database, files)
             for name, facts in files.items():
                 for _ in self._read_on(database, name, facts):
-                    if progress is not None:
-                        progress(self._state(database, files))
+                    progress(database.execute("SELECT sum(done) FROM files").fetchone()[0], size)
             return self._state(database, files)
 
     @contextmanager
@@ -223,9 +224,7 @@ class Index:
             else:
                 old, same = known.get(number, (None, None))
                 if old is not None and same == f"{row[8]} {row[6]} {row[7]}":
-                    values = dict(zip(_COLUMNS, row, strict=True))
-                    changes = ", ".join(f"{column} = ?" for column in _COLUMNS)
-                    database.execute(f"UPDATE episodes SET {changes} WHERE id = ?", (*values.values(), old))
+                    database.execute(_UPDATE, (*row, old))
                 else:
                     key += 1
                     database.execute("DELETE FROM episodes WHERE id = ?", (old,))

@@ -1,7 +1,7 @@
 """Keeps the indexes of a folder's runs up to date, in one thread of the viewer's process.
 
-A run that somebody looks at is read again every ``poll_s`` seconds; the others, newest first, each time that the list of runs
-is asked for or half a minute has passed. So a run that trains is indexed as it grows, and is there at once when it is opened.
+A run that somebody looks at is read again at once, and then every ``poll_s`` seconds; the others, newest first, every half a
+minute. So a run that trains is indexed as it grows, and is there at once when it is opened.
 """
 
 import logging
@@ -47,16 +47,18 @@ class Indexer:
 
     def look(self, run: Run) -> Index:
         """The run's index, for somebody who looks at it now; it is brought up to date soon."""
-        with self._lock:
-            fresh = run.path not in self._looked
-            self._looked[run.path] = time.monotonic()
-        if fresh:
+        now = time.monotonic()
+        if not self._watched(run, now):
             self._wake.set()
+        self._looked[run.path] = now
         return self._index(run)
 
     def state(self, run: Run) -> tuple[State, str | None]:
         """How far the run's index is, and what hinders it, in one line."""
         return self._index(run).state(), self._problems.get(run.path)
+
+    def _watched(self, run: Run, now: float) -> bool:
+        return now - self._looked.get(run.path, -_WATCHED_S) < _WATCHED_S
 
     def _index(self, run: Run) -> Index:
         with self._lock:
@@ -74,7 +76,7 @@ class Indexer:
             except OSError as error:
                 logger.error("the folder of runs can't be read: %s", error)
                 runs = []
-            watched = [run for run in runs if now - self._looked.get(run.path, -_WATCHED_S) < _WATCHED_S]
+            watched = [run for run in runs if self._watched(run, now)]
             due = now - last_round >= _ROUND_S
             for run in watched + [run for run in runs if due and run not in watched]:
                 self._sync(run)
@@ -100,7 +102,7 @@ class Indexer:
             logger.exception("indexing %s failed; it is tried again", run.name)
             self._problems[run.path] = f"indexing failed ({type(error).__name__}); the viewer's log says more"
 
-    def _check(self, state: State) -> None:
+    def _check(self, done: int, size: int) -> None:
         if self._stopping.is_set():
             raise _Stopped
 
