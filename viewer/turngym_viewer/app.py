@@ -30,7 +30,7 @@ from turngym.server.http import (
 )
 from turngym.ui import BASE, HEADERS, Asset, assets
 from turngym_viewer import __version__, queries
-from turngym_viewer.export import markdown
+from turngym_viewer.export import indented, markdown
 from turngym_viewer.indexer import Indexer
 from turngym_viewer.runs import Run, details, find_run, find_runs, headline, metrics
 from turngym_viewer.settings import PORTS, Settings
@@ -66,8 +66,7 @@ class Viewer:
 
     def about(self, call: Call) -> Any:
         """The viewer itself: its version, and where services are."""
-        ports = {name: port for name, port in PORTS.items() if name not in self._settings.playgrounds}
-        return {"version": __version__, "playgrounds": self._settings.playgrounds, "ports": ports}
+        return {"version": __version__, "playgrounds": self._settings.playgrounds, "ports": PORTS}
 
     def runs(self, call: Call) -> Any:
         """All runs, the latest first."""
@@ -104,7 +103,7 @@ class Viewer:
             raise ProblemError("not_found", f"a trajectory is exported as markdown or json, not as {form!r}")
         name = f"{found['run']}-{found['step']}-{found['task_id']}-{found['sample']}.{'md' if form == 'markdown' else 'json'}"
         disposition = f"attachment; filename*=UTF-8''{quote(name.replace('/', '-'), safe='')}".encode()
-        body = markdown(found).encode(errors="replace") if form == "markdown" else queries.export(found)
+        body = markdown(found).encode(errors="replace") if form == "markdown" else indented(found)
         media_type = b"text/markdown; charset=utf-8" if form == "markdown" else b"application/json"
         return Reply(200, body, media_type, ((b"content-disposition", disposition), *_HEADERS))
 

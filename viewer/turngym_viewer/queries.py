@@ -4,7 +4,6 @@ import re
 import sqlite3
 from typing import Any, Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from turngym.problems import ProblemError
@@ -157,24 +156,18 @@ def trajectory(index: Index, file: str, line: int) -> dict[str, Any]:
             "FROM episodes WHERE file = ?1",
             (row["place"], line),
         ).fetchone()
-    found = _load(index, row)
-    return {
-        "trajectory": found,
-        "file": file,
-        "line": line,
-        "before": around[0],
-        "after": around[1],
-        **_counted(index, row),
-    }
-
-
-def _counted(index: Index, row: sqlite3.Row) -> dict[str, Any]:
-    with index.reading() as database:
         (members,) = database.execute(
             "SELECT count(*) FROM episodes WHERE grp = ? AND step = ? AND partition = ?",
             (row["group"], row["step"], row["partition"]),
         ).fetchone()
-    return {"group_size": members}
+    return {
+        "trajectory": _load(index, row),
+        "file": file,
+        "line": line,
+        "before": around[0],
+        "after": around[1],
+        "group_size": members,
+    }
 
 
 def group(index: Index, partition: str, step: int, name: str) -> dict[str, Any]:
@@ -215,8 +208,3 @@ def _row(row: sqlite3.Row) -> dict[str, Any]:
     found = dict(row)
     found["success"] = None if found["success"] is None else bool(found["success"])
     return found
-
-
-def export(found: dict[str, Any]) -> bytes:
-    """A trajectory as indented JSON."""
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -22,6 +22,7 @@ SUMMARY, METRICS, CONFIG, ROLLOUTS = "summary.json", "metrics.jsonl", "config.ya
 BEFORE, AFTER = "evaluation-before.json", "evaluation-after.json"
 _MARKS = (METRICS, ROLLOUTS, SUMMARY, "asked.yaml")
 _LIVE_S = 180.0  # a run whose files changed so lately is running; the longest step seen took less
+_TAIL = 2**18  # bytes of the metrics' file that surely hold a step; a line has some thousand
 _LARGEST = 32 * 2**20  # bytes of a small file; more is a mistake, and not read
 
 
@@ -145,7 +146,7 @@ def headline(run: Run) -> dict[str, Any]:
     state, changed = status(run)
     summary = run.json(SUMMARY)
     config = {} if summary else run.config()
-    last = metrics(run, tail=True)
+    last = last_step(run)
     before = summary.get("before") or run.json(BEFORE).get("model")
     after = summary.get("after") or run.json(AFTER).get("model")
     return {
@@ -188,27 +189,31 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
-def metrics(run: Run, tail: bool = False) -> dict[str, Any]:
-    """The metrics by step: ``{"steps": […], "series": {name: […]}}``, with null where a step has no such number.
-
-    :param tail: only the last training step, as one row ``{name: number}``, read from the end of the file.
-    """
-    try:
-        with run.open(METRICS) as file:
-            if tail:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - 256 * 1024))
-            lines = file.read().split(b"\n")
-    except (OSError, ValueError):
-        lines = []
-    rows = [row for line in lines[:-1] if (row := _row(line)) is not None]
-    if tail:
-        return next((row for row in reversed(rows) if "rollout/success" in row), {})
+def metrics(run: Run) -> dict[str, Any]:
+    """The metrics by step: ``{"steps": […], "series": {name: […]}}``, with null where a step has no such number."""
     by_step: dict[float, dict[str, float]] = {}
-    for row in rows:
+    for row in _rows(run):
         by_step.setdefault(row["step"], {}).update(row)
     steps = sorted(by_step)
     names = sorted({name for row in by_step.values() for name in row} - {"step"})
     return {"steps": steps, "series": {name: [by_step[step].get(name) for step in steps] for name in names}}
+
+
+def last_step(run: Run) -> dict[str, float]:
+    """The metrics of the last training step, from the end of the file; empty where there is none."""
+    return next((row for row in reversed(_rows(run, _TAIL)) if "rollout/success" in row), {})
+
+
+def _rows(run: Run, last: int | None = None) -> list[dict[str, float]]:
+    """The lines of the metrics' file that can be read: all, or those in so many bytes at its end."""
+    try:
+        with run.open(METRICS) as file:
+            if last is not None:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - last))
+            lines = file.read().split(b"\n")
+    except (OSError, ValueError):
+        return []
+    return [row for line in lines[:-1] if (row := _row(line)) is not None]
 
 
 def _row(line: bytes) -> dict[str, float] | None:
