@@ -83,7 +83,7 @@ def test_wrong_questions_are_answered_with_what_is_wrong(viewer: str) -> None:
         (f"{run}/trajectories/train-000001.jsonl/1/pdf", 404, "markdown or json"),
         (f"{run}/groups/train/99999999999999999999999/x", 404, "number"),
         (f"{viewer}/api/runs/..%2ftextcraft-1", 404, ""),
-        (f"{viewer}/nothing", 404, "nothing"),
+        (f"{viewer}/nothing", 404, "nothing at /nothing; GET /api/runs"),
     ):
         answer = httpx.get(path)
         assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), (
