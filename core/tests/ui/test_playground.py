@@ -281,4 +281,4 @@ def test_the_files_ask_nothing_of_anybody_else(http: httpx.Client) -> None:
             r"https?://|@import|\burl\(|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text
         ), name
         names |= {found for found in re.findall(r'from "\./([^"]+)"', text)}
-    assert {"base.css", "dom.js", "episode.js", "panels.js"} <= seen
+    assert {"base.css", "dom.js", "episode.js", "panels.js", "transcript.js"} <= seen

@@ -1,7 +1,7 @@
 // Charts by hand, in SVG: lines or stacked areas over training steps, the horizon's stages shaded behind them. Each can be
 // read with the pointer, with the arrow keys, and as a table.
 
-import { h, number, percent, put, s } from "./dom.js";
+import { h, lazyDetails, number, percent, put, s } from "./dom.js";
 
 const WIDTH = 520;
 const HEIGHT = 220;
@@ -189,13 +189,10 @@ function summary(series, steps, format) {
 
 /** The numbers as a table, made when it is opened. */
 function table(title, series, steps, format) {
-  const details = h("details", {}, h("summary", {}, "as a table"));
-  details.addEventListener("toggle", () => {
-    if (!details.open || details.childElementCount > 1) return;
+  return lazyDetails("as a table", () => {
     const kept = thinned(steps.length).slice(-500);
-    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `numbers: ${title}` }, h("table", {},
+    return h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `numbers: ${title}` }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { class: "number", scope: "col" }, "step"), series.map((one) => h("th", { class: "number", scope: "col" }, one.name)))),
-      h("tbody", {}, kept.map((at) => h("tr", {}, h("td", { class: "number" }, steps[at]), series.map((one) => h("td", { class: "number" }, format(one.values[at])))))))));
+      h("tbody", {}, kept.map((at) => h("tr", {}, h("td", { class: "number" }, steps[at]), series.map((one) => h("td", { class: "number" }, format(one.values[at]))))))));
   });
-  return details;
 }

@@ -1,7 +1,8 @@
 // What several pages of the viewer are made of: addresses, tags, links, the playground's address.
 
 import { h, percent } from "./dom.js";
-import { call, stateFragment } from "./api.js";
+import { call } from "./api.js";
+import { serviceOf, stateFragment } from "./transcript.js";
 
 export const BASE = new URL(location.pathname.replace(/[^/]*$/, ""), location.origin);
 
@@ -68,7 +69,7 @@ async function viewer() {
 /** The address of the playground of a task's service: the settings', else the usual port on this host, else null. */
 async function playgroundOf(task) {
   const { playgrounds, ports } = await viewer();
-  const service = task.split("/")[0];
+  const service = serviceOf(task);
   if (Object.hasOwn(playgrounds, service)) return playgrounds[service];
   return Object.hasOwn(ports, service) ? `${location.protocol}//${location.hostname}:${ports[service]}` : null;
 }

@@ -102,15 +102,6 @@ function askToken(wrong) {
   return asking;
 }
 
-/** The fragment of the playground's address that leads to a state: a SessionRequest of a task; what is undefined or empty is left out. */
-export function stateFragment({ task_id: task, seed, options, actions, max_turns: most }) {
-  const state = new URLSearchParams({ task_id: task, seed });
-  if (Object.keys(options ?? {}).length) state.set("options", JSON.stringify(options));
-  if (actions?.length) state.set("actions", JSON.stringify(actions));
-  if (most !== undefined) state.set("max_turns", most);
-  return `#${state}`;
-}
-
 const ADVICE = {
   invalid_request: "Mend the request: the detail says which part is wrong.",
   unknown_task: "Choose another task: the list on the left has all of them.",
