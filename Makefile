@@ -25,7 +25,7 @@ SETTINGS := HOST PORT MAX_SESSIONS QUEUE QUEUE_TIMEOUT_S SESSION_TTL_S STEP_TIME
 TRAINING := ENV_ADDR ALGO HW MODEL ROUNDS EVERY STEPS SEED RUN DRY_RUN SMOKE ARGS
 PLAYING := ENV_ADDR POLICY RATE MODEL BASE_URL SPLIT N SEED OUT ARGS
 VIEWING := RUNS
-TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET EPISODES REPLICAS
+TOOLS := TASK PYTHON PYTEST_ARGS SHELL WORDNET EPISODES REPLICAS TORCH_WHEELS
 
 # A misspelt NAME=value on the command line is an error, not a silent default.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
@@ -162,7 +162,7 @@ collect:  ## episodes as JSON lines: TASK=textcraft [POLICY=novice N=5000 …]
 	  --rate $(call quote,$(or $(RATE),0.6)) --split $(call quote,$(or $(SPLIT),train)) --n $(call quote,$(or $(N),1000)) \
 	  $(call options,SEED) --out $(call quote,$(or $(OUT),runs/data/$(TASK)-$(or $(POLICY),expert).jsonl)) $(ARGS)
 
-.PHONY: lint test test-train test-compose test-deploy test-faults prove bench soak bench-gateway images
+.PHONY: lint test test-train test-train-container test-compose test-deploy test-faults prove bench soak bench-gateway images
 lint: services-env  ## ruff and mypy
 	@$(SERVICES)/ruff check --quiet .
 	@$(SERVICES)/ruff format --check --quiet . || { echo 'to format: $(SERVICES)/ruff format .' >&2; exit 1; }
@@ -178,7 +178,10 @@ test-train: trainer-env  ## single training steps in depth: exact tokens, a serv
 	@$(TRAINER)/pytest trainer/tests/test_step.py $(PYTEST_ARGS)
 
 test-compose: services-env docker  ## build and start everything with Docker Compose: episodes, routing, kills, a short storm
-	@$(SERVICES)/pytest tests/compose $(PYTEST_ARGS)
+	@$(SERVICES)/pytest tests/compose -m 'not training' $(PYTEST_ARGS)
+
+test-train-container: services-env docker  ## train in a container, in miniature (TORCH_WHEELS=folder where PyTorch's index is out of reach)
+	@$(if $(TORCH_WHEELS),TORCH_WHEELS=$(call quote,$(abspath $(TORCH_WHEELS)))) $(SERVICES)/pytest tests/compose -m training $(PYTEST_ARGS)
 
 test-deploy: services-env  ## manifests, gateway, alerts and board, by promtool, haproxy and kubectl where they are installed
 	@$(SERVICES)/pytest tests/deploy $(PYTEST_ARGS)
@@ -204,7 +207,7 @@ soak: services-env  ## hundreds of episodes in one process, and what they leave 
 bench-gateway: services-env docker  ## 2,000 sessions at four replicas through the gateway, one killed; beside direct calls
 	@$(SERVICES)/python bench/gateway.py $(ARGS)
 
-images: services-env docker  ## build every image; a table of sizes and of the time from nothing to healthy
+images: services-env docker  ## build every image; a table of sizes and of the time from nothing to ready
 	@$(SERVICES)/python bench/images.py $(ARGS)
 
 .PHONY: corpus-check

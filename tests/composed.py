@@ -82,11 +82,13 @@ class Composition:
 
     def address(self, number: int, service: str = "textcraft") -> str:
         """The address of a replica on the composition's own network, past the gateway."""
-        networks = json.loads(docker("inspect", self.container(number, service)))[0]["NetworkSettings"][
-            "Networks"
-        ]
-        (network,) = networks.values()
-        return f"http://{network['IPAddress']}:{ENVIRONMENTS[service]}"
+        return f"http://{self.host(number, service)}:{ENVIRONMENTS[service]}"
+
+    def host(self, number: int, service: str) -> str:
+        """The IP address of a container on the composition's own network."""
+        (found,) = json.loads(docker("inspect", self.container(number, service)))
+        (network,) = found["NetworkSettings"]["Networks"].values()
+        return str(network["IPAddress"])
 
     def ready(self, service: str = "textcraft") -> bool:
         """Whether a replica of ``service`` says through the gateway that it is ready."""

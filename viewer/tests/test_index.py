@@ -107,16 +107,17 @@ def test_lines_that_are_no_trajectories_are_counted_and_left_out(tmp_path: Path)
         b"{}",
         orjson.dumps(trajectory(1, 0, 0, Random(0), schema=2)),
         b"",
-        b'{"schema": 1, "turns": [], "messages": []}',
-        orjson.dumps(trajectory(1, 0, 0, Random(0), messages=None)),
+        b'{"schema": 1, "turns": []}',
+        orjson.dumps({k: v for k, v in trajectory(1, 0, 0, Random(0)).items() if k != "messages"}),
         orjson.dumps(trajectory(2**63, 0, 0, Random(0))),
-        orjson.dumps(trajectory(1, 0, 0, Random(0), messages=[None])),
+        orjson.dumps(trajectory(1, 0, 0, Random(0), messages=["oak"])),
+        orjson.dumps(trajectory(1, 0, 0, Random(0), turns=[5])),
     ]
     with (folder / "rollouts" / "train-000001.jsonl").open("ab") as out:
         out.write(b"\n".join(bad) + b"\n")
     index = indexed(folder)
     state = index.state()
-    assert (state.episodes, state.skipped) == (2, 9)
+    assert (state.episodes, state.skipped) == (2, 10)
     with pytest.raises(NoTrajectory, match="schema 1"):
         read(bad[3])
 
@@ -166,8 +167,9 @@ def test_a_search_is_words_and_never_sql_or_syntax(tmp_path: Path) -> None:
         "max_turns",
     ):
         assert total(index, text=text) in (0, 16), text
-    with pytest.raises(ProblemError, match="no word"):
-        total(index, text="(((")
+    for text in ("(((", "_"):
+        with pytest.raises(ProblemError, match="no word"):
+            total(index, text=text)
     assert total(index, task="' OR 1=1 --") == 0
     assert total(index) == 16
 
@@ -186,13 +188,13 @@ def test_nothing_outside_the_folder_is_opened(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     good = write_run(root / "good", steps=1)
     (root / "linked").symlink_to(secret)
-    (root / "endless").symlink_to(root / "endless")
     (root / "hollow" / "rollouts").mkdir(parents=True)
     (root / "hollow" / "metrics.jsonl").symlink_to(secret / "metrics.jsonl")
     (root / "hollow" / "rollouts" / "train-000001.jsonl").symlink_to(
         secret / "rollouts" / "train-000001.jsonl"
     )
     (good / "rollouts" / "train-000009.jsonl").symlink_to("/etc/passwd")
+    (root / "itself").symlink_to("itself")
     assert [run.name for run in find_runs(root.resolve())] == ["good", "hollow"]
     hollow = find_run(root.resolve(), "hollow")
     with pytest.raises(Outside):
@@ -205,6 +207,6 @@ def test_nothing_outside_the_folder_is_opened(tmp_path: Path) -> None:
     os.mkfifo(good / "summary.json")
     with pytest.raises(Outside):
         find_run(root.resolve(), "good").read("summary.json")
-    for name in ("../secret", "..", "", "good/../../secret", str(secret)):
+    for name in ("../secret", "..", "", "good/../../secret", str(secret), "itself", "\0"):
         with pytest.raises(ProblemError, match="no run"):
             find_run(root.resolve(), name)
