@@ -170,7 +170,7 @@ lint: services-env  ## ruff and mypy
 
 test: lint trainer-env  ## lint, the tests of core, services, viewer and trainer, and a whole training run in miniature
 	$(call browser,webarena)
-	@$(SERVICES)/pytest core corpus services viewer tests/pages $(PYTEST_ARGS)
+	@$(settings) $(SERVICES)/pytest core corpus services viewer tests/pages $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer/tests/test_smoke.py $(PYTEST_ARGS)
 	@$(TRAINER)/pytest trainer -m 'not slow' $(PYTEST_ARGS)
 
@@ -196,7 +196,7 @@ prove: services-env  ## play the expert on every task, with the figures of a REA
 	@$(settings) exec $(SERVICES)/python -m turngym_$(TASK).prove $(ARGS)
 
 bench: services-env  ## CPU per step beside a bare route in the same run; a task or the viewer: its own figures: TASK=search
-	$(call browser,$(TASK:viewer=webarena))
+	$(call browser,$(if $(findstring --pages,$(ARGS)),webarena,$(TASK)))
 	@$(settings) exec $(SERVICES)/python bench/$(or $(TASK),step).py $(ARGS)
 
 soak: services-env  ## hundreds of episodes in one process, and what they leave behind: TASK=webarena
@@ -218,13 +218,14 @@ corpus-check:  ## make the corpus's texts anew from its sources and compare: [WO
 	@.venv/corpus/bin/python -m turngym_corpus.build --check $(if $(WORDNET),--wordnet $(call quote,$(WORDNET)))
 
 .PHONY: view screenshots axe
+FOLDER_OF_RUNS = $(or $(RUNS),$(TURNGYM_RUNS),runs)
 view: services-env  ## the pages over a folder of runs: [RUNS=runs PORT=8010 HOST=127.0.0.1 TOKEN=…]
-	@mkdir -p $(call quote,$(or $(RUNS),$(TURNGYM_RUNS),runs))
-	@$(settings) exec $(SERVICES)/turngym-viewer serve $(call quote,$(or $(RUNS),$(TURNGYM_RUNS),runs))
+	@mkdir -p $(call quote,$(FOLDER_OF_RUNS))
+	@$(settings) exec $(SERVICES)/turngym-viewer serve $(call quote,$(FOLDER_OF_RUNS))
 
 screenshots: services-env  ## pictures of every page, to look at: [RUNS=runs TASK=textcraft OUT=screenshots]
 	$(call browser,webarena)
-	@$(settings) exec $(SERVICES)/python scripts/screenshots.py $(call options,TASK OUT RUNS)
+	@$(settings) $(SERVICES)/python scripts/screenshots.py $(call options,TASK OUT RUNS)
 
 axe: .cache/axe/node_modules/axe-core/axe.min.js  ## fetch axe-core from npm, for the pages' accessibility tests
 .cache/axe/node_modules/axe-core/axe.min.js:

@@ -24,13 +24,15 @@ import orjson
 from rich.progress import Progress
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core" / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "viewer" / "tests"))
 
+import made
 from browser import opened, running
 from playwright.sync_api import Page
 from process import started
 
 from turngym_viewer import queries
-from turngym_viewer.index import Index, State, place, read
+from turngym_viewer.index import Index, place, read
 from turngym_viewer.queries import Filter
 from turngym_viewer.runs import Run, metrics
 
@@ -57,37 +59,27 @@ def trajectory(number: int, rng: Random) -> dict[str, Any]:
     """One episode of about 10 kB."""
     step, rest = divmod(number, SAMPLES * GROUPS)
     group, sample = divmod(rest, SAMPLES)
-    turns = []
-    for turn in range(1, rng.randint(3, 8) + 1):
-        tokens = [rng.randrange(32000) for _ in range(40)]
-        text = " ".join(rng.choices(WORDS, k=12))
-        turns.append(
-            {
-                "turn": turn,
-                "action": f"Thought: {text}\nAction: get {turn} {rng.choice(WORDS)}",
-                "token_ids": tokens,
-                "log_probs": [-rng.random() for _ in tokens],
-                "observation": " ".join(rng.choices(WORDS, k=30)),
-                "context_ids": tokens[:20],
-                "reward": 0.0,
-                "invalid": rng.random() < 0.2,
-                "generate_s": 0.5,
-                "env_s": 0.01,
-                "advantages": [0.353552] * len(tokens),
-            }
-        )
     solved = rng.random() < 0.4
-    listed = "Crafting commands:\n" + " ".join(WORDS)
     extra = f" needle{number // 1000}" if number % 1000 == 0 else ""
-    return {
-        "run": "large", "step": step + 1, "partition": "train", "group": f"{step}-{group}-0000-0000-0000", "sample": sample,
-        "task_id": f"textcraft/train/{group}", "seed": step * 1000 + group, "options": {}, "horizon": 8,
-        "session_id": f"s{number:019d}",
-        "messages": [{"role": "user", "content": f"Goal: craft {WORDS[group]}{extra}\n\n{listed}"}],
-        "prompt_ids": list(range(200)), "turns": turns, "reward": float(solved), "score": float(solved), "success": solved,
-        "stop_reason": "success" if solved else "max_turns", "reopened": 0,
-        "timings": {"slot": 0.0, "env": 0.1, "generate": 3.0, "total": 3.1}, "error": None, "schema": 1,
-    }  # fmt: skip
+    opening = f"Goal: craft {WORDS[group]}{extra}\n\nCrafting commands:\n{' '.join(WORDS)}"
+    return made.trajectory(
+        step + 1, group, sample, rng, horizon=8, session_id=f"s{number:019d}", prompt_ids=list(range(200)),
+        messages=[{"role": "user", "content": opening}], turns=[turn(at, rng) for at in range(1, rng.randint(3, 8) + 1)],
+        reward=float(solved), score=float(solved), success=solved, stop_reason="success" if solved else "max_turns",
+    )  # fmt: skip
+
+
+def turn(number: int, rng: Random) -> dict[str, Any]:
+    """One turn of 40 tokens, its texts words by chance."""
+    tokens = [rng.randrange(32000) for _ in range(40)]
+    action = f"Thought: {' '.join(rng.choices(WORDS, k=12))}\nAction: get {number} {rng.choice(WORDS)}"
+    return made.turn(number, action, " ".join(rng.choices(WORDS, k=30)), 0.0, rng) | {
+        "token_ids": tokens,
+        "log_probs": [-rng.random() for _ in tokens],
+        "context_ids": tokens[:20],
+        "advantages": [0.353552] * len(tokens),
+        "invalid": rng.random() < 0.2,
+    }
 
 
 def write(folder: Path, count: int) -> int:
@@ -201,8 +193,8 @@ def main() -> None:
         with Progress(transient=True) as progress:
             bar = progress.add_task("indexing", total=size)
 
-            def advance(state: State) -> None:
-                progress.update(bar, completed=state.done)
+            def advance(done: int, _: int) -> None:
+                progress.update(bar, completed=done)
 
             built, _ = timed(lambda: index.sync(advance))
         floor, _ = timed(lambda: scan(folder))

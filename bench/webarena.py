@@ -177,11 +177,10 @@ async def episode(client: httpx.AsyncClient, index: int) -> tuple[float, int, bo
 
 async def service(episodes: int, width: int) -> list[Figure]:
     """Sessions opened one after another, then many at once."""
+    given = {"experts": 1, "log_level": "warning", **WebArenaSettings().model_dump(exclude_unset=True)}
     with (
         tempfile.TemporaryDirectory() as folder,
-        started(
-            "turngym", "serve", "webarena", experts=1, journal=Path(folder) / "journal", log_level="warning"
-        ) as url,
+        started("turngym", "serve", "webarena", journal=Path(folder) / "journal", **given) as url,
     ):
         async with httpx.AsyncClient(base_url=url, timeout=120) as client:
             total = (await client.get("/tasks", params={"split": "test", "limit": 1})).json()["total"]

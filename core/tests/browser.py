@@ -6,7 +6,7 @@ A page is watched while it is open: an error in its console or an exception in i
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,14 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chromium-headless-shell")
+# In the order of scripts/browser.py.
+PROGRAMS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,21 +38,26 @@ expect.set_options(timeout=PATIENCE_MS)
 EXPECTED = "Failed to load resource"
 
 
-def chromium() -> str | None:
-    """The path of a Chromium: the one TURNGYM_CHROMIUM names, or the system's; None where only Playwright may have one."""
+class NoBrowser(RuntimeError):
+    """There is no Chromium here. The message says what to do."""
+
+
+def chromium(own: str) -> str:
+    """The Chromium's path: the one that TURNGYM_CHROMIUM names, one on the PATH, or Playwright's ``own``. Raises NoBrowser."""
     named = os.environ.get("TURNGYM_CHROMIUM")
-    return named or next((path for name in NAMES if (path := shutil.which(name))), None)
+    for name in (named,) if named else (*PROGRAMS, own):
+        if path := shutil.which(name):
+            return path
+    raise NoBrowser(
+        f"no Chromium{f' at {named}' if named else ''}: install the package chromium, or name one by TURNGYM_CHROMIUM"
+    )
 
 
 @contextmanager
 def running() -> Iterator[Browser]:
-    """A browser. Skips the test where there is no Chromium."""
+    """A browser. Raises NoBrowser."""
     with sync_playwright() as playwright:
-        path = chromium() or playwright.chromium.executable_path
-        if not os.path.exists(path):
-            pytest.skip(
-                "no Chromium here: install the package chromium, or name one in the variable TURNGYM_CHROMIUM"
-            )
+        path = chromium(playwright.chromium.executable_path)
         browser = playwright.chromium.launch(
             executable_path=path, args=ARGUMENTS, timeout=PATIENCE_MS, chromium_sandbox=False
         )
@@ -71,6 +83,27 @@ def opened(browser: Browser, **context: Any) -> Iterator[Page]:
         page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
         yield page
         assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real Chromium; the tests are skipped where there is none.
+
+    Each module has one of its own: Playwright's loop must be gone before a module with coroutines runs.
+    """
+    with ExitStack() as stack:
+        try:
+            found = stack.enter_context(running())
+        except NoBrowser as error:
+            pytest.skip(str(error))
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose console stays clean."""
+    with opened(browser) as found:
+        yield found
 
 
 def accessible(page: Page) -> None:

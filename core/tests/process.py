@@ -13,20 +13,24 @@ from served import free_port
 
 LOADING_S = 300  # an index, a JVM, a browser
 COMMANDS = Path(sys.executable).parent
+# Whoever runs this may have settings of a service of their own; what counts of them is where this machine's programs are.
+KEPT = ("TURNGYM_CHROMIUM", "TURNGYM_JAVA")
 
 
 @contextmanager
 def started(command: str, *arguments: str, there: str = "/ready", **settings: object) -> Iterator[str]:
     """``COMMAND ARGUMENTS`` of this environment on a free port; its address, once ``there`` answers. Stopped on leaving.
 
-    :param settings: ``TURNGYM_…`` variables, in lower case and without the prefix.
+    :param settings: ``TURNGYM_…`` variables, in lower case and without the prefix; those of the caller's environment
+        are left out.
     :raises RuntimeError: it ends, or takes longer than ``LOADING_S``.
     """
     port = free_port()
     known = {f"TURNGYM_{name.upper()}": str(value) for name, value in {"port": port, **settings}.items()}
-    # Settings that lie in the shell are for somebody's own service; the browser is this machine's.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("TURNGYM_") or k == "TURNGYM_CHROMIUM"}
-    process = subprocess.Popen([COMMANDS / command, *arguments], env=kept | known)
+    own = {
+        name: value for name, value in os.environ.items() if name in KEPT or not name.startswith("TURNGYM_")
+    }
+    process = subprocess.Popen([COMMANDS / command, *arguments], env=own | known)
     address = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + LOADING_S

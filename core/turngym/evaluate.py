@@ -5,14 +5,14 @@ An episode that is lost to the infrastructure is counted apart and never as a fa
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from turngym.client.aio import AsyncClient, AsyncEpisode
 from turngym.client.errors import InfrastructureFailure
-from turngym.client.policies import Policy
-from turngym.schema import Message, Metadata, Split, StepResult
+from turngym.client.policies import Policy, exchange
+from turngym.schema import Metadata, Split, StepResult
 from turngym.statistics import clustered_interval
 
 
@@ -126,10 +126,5 @@ async def _play(
         while not episode.over:
             text = await policy.act(messages, episode.result, episode)
             result = await episode.step(text)
-            messages += _exchange(text, result)
+            messages += exchange(text, result.observation.text)
         return episode.result
-
-
-def _exchange(text: str, result: StepResult) -> Iterator[Message]:
-    yield Message(role="assistant", content=text)
-    yield Message(role="user", content=result.observation.text)

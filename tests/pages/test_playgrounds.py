@@ -1,11 +1,10 @@
 """The playground of every installed service, in a real browser: a whole episode by clicks, and its own form of it."""
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from browser import AXE, accessible, opened, running
+from browser import AXE, accessible, opened
 from playwright.sync_api import Browser, expect
 from process import started
 
@@ -20,13 +19,6 @@ OWN_FORM = {
     "search": "#side-area .documents",
     "webarena": "#side-area img",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real Chromium."""
-    with running() as found:
-        yield found
 
 
 def serving(name: str, folder: Path) -> AbstractContextManager[str]:

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from browser import opened, running
+from browser import browser, page
 from made import finish, write_run
-from playwright.sync_api import Browser, Page
 from served import free_port
 from viewing import Starter, indexed
 
 from turngym.server.settings import read_settings
 from turngym_viewer.app import create_app
 from turngym_viewer.settings import Settings
+
+__all__ = ["browser", "page"]
 
 
 @pytest.fixture(scope="session")
@@ -64,17 +65,3 @@ def viewer(folder: Path, start_viewer: Starter) -> str:
     for run in ("textcraft-1", "textcraft-2"):
         indexed(address, run)
     return address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real Chromium."""
-    with running() as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console stays clean."""
-    with opened(browser) as found:
-        yield found

@@ -81,9 +81,9 @@ def test_wrong_questions_are_answered_with_what_is_wrong(viewer: str) -> None:
         (f"{run}/trajectories/train-000001.jsonl/999", 404, "no trajectory"),
         (f"{run}/trajectories/..%2f..%2fsummary.json/1", 404, ""),
         (f"{run}/trajectories/train-000001.jsonl/1/pdf", 404, "markdown or json"),
-        (f"{run}/groups/train/99999999999999999999999/x", 404, "group"),
+        (f"{run}/groups/train/99999999999999999999999/x", 404, "number"),
         (f"{viewer}/api/runs/..%2ftextcraft-1", 404, ""),
-        (f"{viewer}/nothing", 404, "nothing"),
+        (f"{viewer}/nothing", 404, "nothing at /nothing; GET /api/runs"),
     ):
         answer = httpx.get(path)
         assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), (
@@ -91,6 +91,19 @@ def test_wrong_questions_are_answered_with_what_is_wrong(viewer: str) -> None:
         )
         assert words in answer.json()["detail"]
     assert httpx.post(run).status_code == 405
+
+
+def test_a_run_without_an_index_yet_is_not_ready(start_viewer: Starter, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "runs" / "early", steps=1)
+    (folder / "viewer.index").mkdir()  # so it never gets one
+    run = f"{start_viewer(tmp_path / 'runs')}/api/runs/early"
+    for path in ("trajectories", "trajectories/train-000001.jsonl/1", "groups/train/1/group-1-0"):
+        answer = httpx.get(f"{run}/{path}")
+        assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (
+            503,
+            "not_ready",
+            "1",
+        )
 
 
 def test_the_token_guards_all_but_the_files(start_viewer: Starter, folder: Path) -> None:
@@ -146,6 +159,7 @@ def test_the_files_ask_nothing_of_anybody_else() -> None:
             "TURNGYM_PLAYGROUNDS='textcraft=localhost': .*needs an address",
         ),
         ({"port": 70000}, "TURNGYM_PORT"),
+        ({"port": 0}, "TURNGYM_PORT"),
     ],
 )
 def test_a_wrong_setting_is_named(given: dict[str, object], words: str, tmp_path: Path) -> None:
@@ -167,6 +181,9 @@ def test_indexes_are_built_by_the_command_line(tmp_path: Path) -> None:
     assert said.exit_code == 0 and "one: 16 trajectories, 0 lines skipped" in said.stdout
     assert (tmp_path / "runs" / "one" / "viewer.index").is_file()
     assert CliRunner().invoke(main, ["index", str(tmp_path / "none")]).exit_code == 1
+    (write_run(tmp_path / "runs" / "two", steps=1) / "viewer.index").mkdir()
+    said = CliRunner().invoke(main, ["index", str(tmp_path / "runs")])
+    assert said.exit_code == 1 and "TURNGYM_INDEX_DIR" in said.stderr and "Traceback" not in said.output
 
 
 def test_a_run_that_is_the_folder_itself_is_shown(start_viewer: Starter, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The index: it grows with its run, survives what happens to files, and can be thrown away."""
 
 import os
+import sqlite3
 from pathlib import Path
 from random import Random
 
@@ -119,6 +120,26 @@ def test_lines_that_are_no_trajectories_are_counted_and_left_out(tmp_path: Path)
     assert (state.episodes, state.skipped) == (2, 10)
     with pytest.raises(NoTrajectory, match="schema 1"):
         read(bad[3])
+
+
+def test_of_an_endless_opening_the_beginning_is_searched(tmp_path: Path) -> None:
+    opening = [{"role": "user", "content": "early " * 200_000 + "late"}]
+    row = trajectory(1, 0, 0, Random(0), messages=opening, error="cut")
+    (tmp_path / "run" / "rollouts").mkdir(parents=True)
+    (tmp_path / "run" / "rollouts" / "train-000001.jsonl").write_bytes(orjson.dumps(row) + b"\n")
+    index = indexed(tmp_path / "run")
+    assert [total(index, text=word) for word in ("early", "cut", "late")] == [1, 1, 0]
+
+
+def test_an_index_that_cannot_be_opened_now_is_kept(tmp_path: Path) -> None:
+    index = indexed(write_run(tmp_path / "run", steps=1))
+    built = index.path.read_bytes()
+    log = Path(f"{index.path}-wal")
+    log.mkdir()
+    with pytest.raises(sqlite3.OperationalError):
+        index.sync()
+    log.rmdir()
+    assert index.path.read_bytes() == built and total(index) == 16
 
 
 def test_the_index_can_be_thrown_away_or_damaged(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_run_is_followed_while_it_trains(page: Page, start_viewer: Starter, tm
     for step in (1, 2):
         write_step(folder, step, 2, 2, rng)
     page.goto(f"{start_viewer(tmp_path / 'runs')}/#/runs/live")
-    expect(page.locator("#charts .legend").first).to_contain_text(re.compile(r"step 2(?!\d)"))
+    expect(page.locator("#charts .legend").first).to_contain_text("step 2")
     write_step(folder, 3, 2, 2, rng)
     expect(page.locator("#charts .legend").first).to_contain_text("step 3")
 
@@ -184,10 +184,11 @@ def test_the_keyboard_alone_is_enough(page: Page, viewer: str) -> None:
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.tagName") == "svg":
             break
+    shown = page.locator("#charts .legend li").first
     page.keyboard.press("Home")
-    expect(page.locator("#charts .legend").first).to_contain_text(re.compile(r"step 1(?!\d)"))
+    expect(shown).to_have_text("step 1")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#charts .legend").first).to_contain_text(re.compile(r"step 2(?!\d)"))
+    expect(shown).to_have_text("step 2")
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
@@ -216,4 +217,3 @@ def test_what_is_not_there_is_said(page: Page, start_viewer: Starter, tmp_path: 
     expect(page.locator(".note")).to_contain_text("no such page")
     page.goto(f"{viewer}/#/runs/textcraft-1/trajectories?text=...")
     expect(page.locator(".problem")).to_contain_text("no word")
-    indexed(viewer, "textcraft-1")

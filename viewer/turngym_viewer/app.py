@@ -10,34 +10,33 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
-from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 from turngym.problems import ProblemError
 from turngym.server.http import (
+    ASSET_HEADERS,
     App,
     Call,
     Endpoint,
     Handler,
     Reply,
-    RouterErrors,
-    TokenGate,
+    asset_handler,
+    guarded,
     json_reply,
-    validation_problem,
+    query,
 )
-from turngym.ui import BASE, HEADERS, Asset, assets
+from turngym.ui import BASE, assets
 from turngym_viewer import __version__, queries
-from turngym_viewer.export import as_json, markdown
+from turngym_viewer.export import indented, markdown
 from turngym_viewer.indexer import Indexer
 from turngym_viewer.runs import Run, details, find_run, find_runs, headline, metrics
 from turngym_viewer.settings import PORTS, Settings
 
 STATIC = Path(__file__).parent / "static"
 _PAGE = "viewer.html"
-_HEADERS = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
 _MAX_BODY = 1024  # no call has a body
 
 Question = Callable[[Call], Any]
@@ -66,8 +65,7 @@ class Viewer:
 
     def about(self, call: Call) -> Any:
         """The viewer itself: its version, and where services are."""
-        ports = {name: port for name, port in PORTS.items() if name not in self._settings.playgrounds}
-        return {"version": __version__, "playgrounds": self._settings.playgrounds, "ports": ports}
+        return {"version": __version__, "playgrounds": self._settings.playgrounds, "ports": PORTS}
 
     def runs(self, call: Call) -> Any:
         """All runs, the latest first."""
@@ -87,7 +85,7 @@ class Viewer:
 
     def trajectories(self, call: Call) -> Any:
         """A page of the run's trajectories, what filters may be set to, and how far the index is."""
-        wanted = _filter(call)
+        wanted = query(call, queries.Filter)
         index = self.indexer.look(self._run(call))
         with _asking():
             page = queries.page(index, wanted)
@@ -104,9 +102,9 @@ class Viewer:
             raise ProblemError("not_found", f"a trajectory is exported as markdown or json, not as {form!r}")
         name = f"{found['run']}-{found['step']}-{found['task_id']}-{found['sample']}.{'md' if form == 'markdown' else 'json'}"
         disposition = f"attachment; filename*=UTF-8''{quote(name.replace('/', '-'), safe='')}".encode()
-        body = markdown(found).encode(errors="replace") if form == "markdown" else as_json(found)
+        body = markdown(found).encode(errors="replace") if form == "markdown" else indented(found)
         media_type = b"text/markdown; charset=utf-8" if form == "markdown" else b"application/json"
-        return Reply(200, body, media_type, ((b"content-disposition", disposition), *_HEADERS))
+        return Reply(200, body, media_type, ((b"content-disposition", disposition), *ASSET_HEADERS))
 
     def group(self, call: Call) -> Any:
         """The trajectories of one prompt in one step."""
@@ -121,19 +119,6 @@ class Viewer:
 
     def _run(self, call: Call) -> Run:
         return find_run(self._settings.runs, call.path("run"))
-
-
-@contextmanager
-def _asking() -> Iterator[None]:
-    """Turns what goes wrong at an index into problems."""
-    try:
-        yield
-    except OverflowError as error:
-        raise ProblemError(
-            "not_found", f"the run has no trajectory or group under such a number ({error})"
-        ) from None
-    except sqlite3.OperationalError as error:
-        raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
 
 def create_app(settings: Settings) -> Starlette:
@@ -159,15 +144,26 @@ def create_app(settings: Settings) -> Starlette:
     app = Application(lifespan=lifespan)
     app.router.redirect_slashes = False
     for path, file in static.items():
-        app.router.routes.append(Route(path, Endpoint(_sender(file), _MAX_BODY, _ignore), methods=["GET"]))
+        app.router.routes.append(
+            Route(path, Endpoint(asset_handler(file), _MAX_BODY, _ignore), methods=["GET"])
+        )
     app.router.routes.append(Route("/health", Endpoint(_health, _MAX_BODY, _ignore), methods=["GET"]))
     for path, question in viewer.questions():
         app.router.routes.append(Route(path, Endpoint(_asked(question), _MAX_BODY, _ignore), methods=["GET"]))
-    app.front = RouterErrors(app.router, _ignore)
-    if settings.token is not None:
-        open_paths = frozenset({"/health", *static})
-        app.front = TokenGate(app.front, settings.token.get_secret_value(), open_paths, _ignore)
+    open_paths = frozenset({"/health", *static})
+    app.front = guarded(app.router, settings.token, open_paths, "GET /api/runs lists the runs", _ignore)
     return app
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """A question to an index: one that is not built yet is ``not_ready``, a number beyond SQLite's is ``not_found``."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ProblemError("not_found", f"the run's index has nothing at such a number ({error})") from None
+    except sqlite3.OperationalError as error:
+        raise ProblemError("not_ready", f"the run is being indexed ({error})", retry_after=1) from None
 
 
 def _asked(question: Question) -> Handler:
@@ -178,27 +174,9 @@ def _asked(question: Question) -> Handler:
     return answer
 
 
-def _sender(file: Asset) -> Handler:
-    headers = ((b"etag", file.etag.encode()), *_HEADERS)
-
-    async def send(call: Call) -> Reply:
-        same = call.header(b"if-none-match") == file.etag
-        return Reply(304 if same else 200, b"" if same else file.body, file.media_type.encode(), headers)
-
-    return send
-
-
 async def _health(call: Call) -> Reply:
     return json_reply({"status": "ok"})
 
 
 def _ignore(code: str) -> None:
     """Problems are not counted here: the viewer has no metrics page."""
-
-
-def _filter(call: Call) -> queries.Filter:
-    pairs = parse_qsl(call.scope["query_string"].decode("latin-1"), keep_blank_values=False)
-    try:
-        return queries.Filter.model_validate(dict(pairs))
-    except ValidationError as error:
-        raise validation_problem(error) from None

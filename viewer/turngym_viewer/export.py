@@ -1,5 +1,6 @@
-"""A trajectory as a file: indented JSON, or Markdown for a report or an issue. Fences are longer than any
-in the text, so nothing breaks out.
+"""A trajectory as a file: Markdown for a report or an issue, or JSON.
+
+The Markdown's fences are longer than any in the text, so nothing breaks out.
 """
 
 import re
@@ -9,11 +10,6 @@ import orjson
 
 _FENCE = re.compile(r"`{3,}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def as_json(found: dict[str, Any]) -> bytes:
-    """All of the episode."""
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def markdown(found: dict[str, Any]) -> str:
@@ -47,6 +43,11 @@ def markdown(found: dict[str, Any]) -> str:
         if turn["observation"] is not None:
             lines += ["", "The environment:", "", *_fenced(turn["observation"])]
     return "\n".join(lines) + "\n"
+
+
+def indented(found: dict[str, Any]) -> bytes:
+    """The episode as it was kept, as indented JSON."""
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _line(value: Any) -> str:

@@ -57,7 +57,6 @@ _COLUMNS = (
 )  # fmt: skip
 _INSERT = f"INSERT INTO episodes (id, {', '.join(_COLUMNS)}) VALUES (?, {', '.join('?' * len(_COLUMNS))})"
 _UPDATE = f"UPDATE episodes SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
-_INTEGER = 2**63  # SQLite's end
 
 
 class NoTrajectory(ValueError):
@@ -88,18 +87,18 @@ class Index:
         self.run = run
         self.path = path
 
-    def sync(self, progress: Callable[[State], None] | None = None) -> State:
+    def sync(self, progress: Callable[[int, int], None] = lambda done, size: None) -> State:
         """Read what is new. Raises OSError or sqlite3.Error where the index can't be written.
 
-        :param progress: called after each part of a file.
+        :param progress: called after each part of a file: how many bytes are read, and of how many.
         """
         with closing(self._writable()) as database:
             files = rollout_files(self.run)
+            size = sum(facts.st_size for facts in files.values())
             self._forget(database, files)
             for name, facts in files.items():
                 for _ in self._read_on(database, name, facts):
-                    if progress is not None:
-                        progress(self._state(database, files))
+                    progress(database.execute("SELECT sum(done) FROM files").fetchone()[0], size)
             return self._state(database, files)
 
     @contextmanager
@@ -140,9 +139,7 @@ class Index:
                 if version == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchone():
                     database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
                     return database
-            except (
-                sqlite3.OperationalError
-            ):  # locked, read-only, a full disk: nothing is wrong with the index itself
+            except sqlite3.OperationalError:  # locked, read-only, no room: the index itself is sound
                 database.close()
                 raise
             except sqlite3.DatabaseError:
@@ -275,7 +272,7 @@ def read(line: bytes) -> dict[str, Any]:
     if (
         not isinstance(found, dict)
         or found.get("schema") != SCHEMA
-        or not isinstance(found.get("turns"), list)
+        or not all(isinstance(found.get(part), list) for part in ("messages", "turns"))
     ):
         raise NoTrajectory(f"no trajectory of schema {SCHEMA}")
     return found
@@ -285,15 +282,15 @@ def _facts(trajectory: dict[str, Any]) -> tuple[Any, ...]:
     try:
         turns = trajectory["turns"]
         success = trajectory["success"]
-        facts = (
-            int(trajectory["step"]),
+        return (
+            _whole(trajectory["step"]),
             str(trajectory["partition"]),
             str(trajectory["group"]),
-            int(trajectory["sample"]),
+            _whole(trajectory["sample"]),
             str(trajectory["session_id"]),
             str(trajectory["task_id"]),
             str(trajectory["seed"]),
-            int(trajectory["horizon"]),
+            _whole(trajectory["horizon"]),
             len(turns),
             sum(bool(turn["invalid"]) for turn in turns),
             float(trajectory["reward"]),
@@ -304,16 +301,24 @@ def _facts(trajectory: dict[str, Any]) -> tuple[Any, ...]:
             float(trajectory["timings"]["total"]),
             goal_of(trajectory),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise NoTrajectory(f"a field is missing or wrong: {error}") from None
-    if any(isinstance(fact, int) and not -_INTEGER <= fact < _INTEGER for fact in facts):
-        raise NoTrajectory("a number is too large")
-    return facts
+
+
+def _whole(value: Any) -> int:
+    """A whole number that SQLite can hold. Raises TypeError, ValueError."""
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{number} is too large")
+    return number
 
 
 def goal_of(trajectory: dict[str, Any]) -> str:
     """A line that tells a task from others: the one that names a goal, else the last of the opening's."""
-    lines = [line.strip() for line in _opening(trajectory)[:_WORDS].splitlines() if line.strip()]
+    messages = trajectory["messages"] or [{}]
+    lines = [
+        line.strip() for line in str(messages[-1].get("content", ""))[:_WORDS].splitlines() if line.strip()
+    ]
     for line in lines:
         if line.lower().startswith(
             ("goal:", "your goal", "question:", "objective:", "task:", "your task", "mission:")
@@ -322,20 +327,13 @@ def goal_of(trajectory: dict[str, Any]) -> str:
     return lines[-1][:_GOAL] if lines else ""
 
 
-def _opening(trajectory: dict[str, Any]) -> str:
-    """The last message before the first action; raises KeyError, TypeError or AttributeError where messages are none."""
-    messages = trajectory["messages"] or [{}]
-    return str(messages[-1].get("content", ""))
-
-
 def words_of(trajectory: dict[str, Any]) -> str:
     """The text that a search looks in: task, opening observation, actions, observations, error."""
-    texts = [trajectory["task_id"], trajectory["error"], _opening(trajectory)]
-    texts += [text for turn in trajectory["turns"] for text in (turn.get("action"), turn.get("observation"))]
+    opening = (trajectory["messages"] or [{}])[-1].get("content")
+    turns = [turn.get(part) for turn in trajectory["turns"] for part in ("action", "observation")]
     parts, room = [], _WORDS
-    for text in texts:
-        if isinstance(text, str) and room > 0:
-            parts.append(text[:room])
-            room -= len(text)
-    # A lone surrogate can't be written as UTF-8.
-    return "\n".join(parts).encode(errors="replace").decode()
+    for text in (trajectory["task_id"], trajectory["error"], opening, *turns):
+        if text is not None and room > 0:
+            parts.append(str(text)[:room])
+            room -= len(parts[-1])
+    return "\n".join(parts)

@@ -1,7 +1,7 @@
 """Keeps the indexes of a folder's runs up to date, in one thread of the viewer's process.
 
-A run that somebody looks at is read again every ``poll_s`` seconds; the others, newest first, every half minute. So a run that
-trains is indexed as it grows, and is there at once when it is opened.
+A run that somebody looks at is read again at once, and then every ``poll_s`` seconds; the others, newest first, every half a
+minute. So a run that trains is indexed as it grows, and is there at once when it is opened.
 """
 
 import logging
@@ -47,17 +47,18 @@ class Indexer:
 
     def look(self, run: Run) -> Index:
         """The run's index, for somebody who looks at it now; it is brought up to date soon."""
-        with self._lock:
-            now = time.monotonic()
-            fresh = now - self._looked.get(run.path, -_WATCHED_S) >= _WATCHED_S
-            self._looked[run.path] = now
-        if fresh:
+        now = time.monotonic()
+        if not self._watched(run, now):
             self._wake.set()
+        self._looked[run.path] = now
         return self._index(run)
 
     def state(self, run: Run) -> tuple[State, str | None]:
         """How far the run's index is, and what hinders it, in one line."""
         return self._index(run).state(), self._problems.get(run.path)
+
+    def _watched(self, run: Run, now: float) -> bool:
+        return now - self._looked.get(run.path, -_WATCHED_S) < _WATCHED_S
 
     def _index(self, run: Run) -> Index:
         with self._lock:
@@ -75,7 +76,7 @@ class Indexer:
             except OSError as error:
                 logger.error("the folder of runs can't be read: %s", error)
                 runs = []
-            watched = [run for run in runs if now - self._looked.get(run.path, -_WATCHED_S) < _WATCHED_S]
+            watched = [run for run in runs if self._watched(run, now)]
             due = now - last_round >= _ROUND_S
             for run in watched + [run for run in runs if due and run not in watched]:
                 self._sync(run)
@@ -97,11 +98,11 @@ class Indexer:
             if self._problems.get(run.path) != line:
                 logger.warning("%s", line)
             self._problems[run.path] = line
-        except Exception:  # a fault of the indexer's own, at one run: the others go on
-            logger.exception("the index of %s can't be brought up to date", run.name)
-            self._problems[run.path] = f"the index of {run.name} failed; the viewer's log has the error"
+        except Exception as error:
+            logger.exception("indexing %s failed; it is tried again", run.name)
+            self._problems[run.path] = f"indexing failed ({type(error).__name__}); the viewer's log says more"
 
-    def _check(self, state: State) -> None:
+    def _check(self, done: int, size: int) -> None:
         if self._stopping.is_set():
             raise _Stopped
 

@@ -14,7 +14,7 @@ _SHOWN = (
     'files.name AS file, line, step, partition, grp AS "group", sample, task AS task_id, seed, horizon, turns, invalid, '
     "reward, score, success, stop, seconds, goal"
 )
-_WORD = re.compile(r"[^\W_]+")  # as FTS5 cuts a text into words: an underscore ends one
+_WORD = re.compile(r"[^\W_]+")  # as unicode61 splits: an underscore parts words
 _SORTS = {
     "newest": "step DESC, episodes.id DESC",
     "oldest": "step, episodes.id",
@@ -160,9 +160,8 @@ def trajectory(index: Index, file: str, line: int) -> dict[str, Any]:
             "SELECT count(*) FROM episodes WHERE grp = ? AND step = ? AND partition = ?",
             (row["group"], row["step"], row["partition"]),
         ).fetchone()
-    found = _load(index, row)
     return {
-        "trajectory": found,
+        "trajectory": _load(index, row),
         "file": file,
         "line": line,
         "before": around[0],

@@ -22,6 +22,7 @@ SUMMARY, METRICS, CONFIG, ROLLOUTS = "summary.json", "metrics.jsonl", "config.ya
 BEFORE, AFTER = "evaluation-before.json", "evaluation-after.json"
 _MARKS = (METRICS, ROLLOUTS, SUMMARY, "asked.yaml")
 _LIVE_S = 180.0  # a run whose files changed so lately is running; the longest step seen took less
+_TAIL = 2**18  # bytes of the metrics' file that surely hold a step; a line has some thousand
 _LARGEST = 32 * 2**20  # bytes of a small file; more is a mistake, and not read
 
 
@@ -99,32 +100,27 @@ def rollout_files(run: Run) -> dict[str, os.stat_result]:
     return dict(sorted(found.items()))
 
 
-def find_runs(root: Path) -> Iterator[Run]:
-    """Every run in the folder by name; the folder itself, if it is a run."""
-    if _is_run(root, root):
+def find_runs(root: Path, name: str | None = None) -> Iterator[Run]:
+    """Every run in the folder by name; the folder itself, if it is a run. With ``name`` only what is called so."""
+    if name in (None, root.name) and _is_run(root):
         yield Run(root.name, root, root)
-    with os.scandir(root) as entries:
-        children = sorted(entries, key=lambda entry: entry.name)
-    for child in children:
-        path = Path(child.path)
-        if _is_run(path, root):
-            yield Run(child.name, path.resolve(), root)
+    for child in sorted(os.listdir(root)):
+        path = root / child
+        if name in (None, child) and _is_run(path) and path.resolve().is_relative_to(root):
+            yield Run(child, path.resolve(), root)
 
 
-def _is_run(path: Path, root: Path) -> bool:
+def _is_run(path: Path) -> bool:
     try:
-        return path.resolve(strict=True).is_relative_to(root) and any(
-            (path / mark).exists() for mark in _MARKS
-        )
-    except (OSError, RuntimeError, ValueError):  # a link to itself; a name that can be none
+        return any((path / mark).exists() for mark in _MARKS)
+    except OSError:
         return False
 
 
 def find_run(root: Path, name: str) -> Run:
     """The run of that name. Raises the problem ``not_found``."""
-    for path in (root, root / name):
-        if path.name == name and _is_run(path, root):
-            return Run(name, path.resolve(), root)
+    for run in find_runs(root, name):
+        return run
     raise ProblemError("not_found", f"there is no run {name!r} in the folder of runs")
 
 
@@ -193,24 +189,23 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
-def last_step(run: Run) -> dict[str, float]:
-    """The metrics of the last training step, from the end of the file; empty before the first."""
-    rows = _metrics(run, last=256 * 1024)
-    return next((row for row in reversed(rows) if "rollout/success" in row), {})
-
-
 def metrics(run: Run) -> dict[str, Any]:
     """The metrics by step: ``{"steps": […], "series": {name: […]}}``, with null where a step has no such number."""
     by_step: dict[float, dict[str, float]] = {}
-    for row in _metrics(run):
+    for row in _rows(run):
         by_step.setdefault(row["step"], {}).update(row)
     steps = sorted(by_step)
     names = sorted({name for row in by_step.values() for name in row} - {"step"})
     return {"steps": steps, "series": {name: [by_step[step].get(name) for step in steps] for name in names}}
 
 
-def _metrics(run: Run, last: int | None = None) -> list[dict[str, float]]:
-    """The rows of the file of metrics; those of its ``last`` bytes alone where so many are given."""
+def last_step(run: Run) -> dict[str, float]:
+    """The metrics of the last training step, from the end of the file; empty where there is none."""
+    return next((row for row in reversed(_rows(run, _TAIL)) if "rollout/success" in row), {})
+
+
+def _rows(run: Run, last: int | None = None) -> list[dict[str, float]]:
+    """The lines of the metrics' file that can be read: all, or those in so many bytes at its end."""
     try:
         with run.open(METRICS) as file:
             if last is not None:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from turngym.server.settings import SettingsError, read_settings
 from turngym_viewer.app import create_app
-from turngym_viewer.index import Index, State, place
+from turngym_viewer.index import Index, place
 from turngym_viewer.runs import Run, find_runs
 from turngym_viewer.settings import Settings
 
@@ -60,21 +60,18 @@ def index(runs: Runs = None) -> None:
             for run in find_runs(settings.runs):
                 _build(run, settings, progress)
     except (OSError, sqlite3.Error) as error:
-        print(
-            f"turngym-viewer: no index can be written: {error}; TURNGYM_INDEX_DIR puts it elsewhere",
-            file=sys.stderr,
-        )
+        print(f"turngym-viewer: {error}; TURNGYM_INDEX_DIR puts the indexes elsewhere", file=sys.stderr)
         raise SystemExit(1) from None
 
 
 def _build(run: Run, settings: Settings, progress: Progress) -> None:
     bar, begun = progress.add_task(run.name), time.monotonic()
 
-    def advance(state: State) -> None:
-        progress.update(bar, completed=state.done, total=state.size)
+    def advance(done: int, size: int) -> None:
+        progress.update(bar, completed=done, total=size)
 
     state = Index(run, place(run, settings.index_dir)).sync(advance)
-    advance(state)
+    advance(state.done, state.size)
     seconds = time.monotonic() - begun
     progress.console.print(
         f"{run.name}: {state.episodes} trajectories, {state.skipped} lines skipped, {seconds:.1f} s"

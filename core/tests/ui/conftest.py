@@ -1,21 +1,5 @@
-"""A browser for each module: Playwright's loop must be gone before a module with coroutines runs."""
+"""The fixtures of a page's tests."""
 
-from collections.abc import Iterator
+from browser import browser, page
 
-import pytest
-from browser import opened, running
-from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real Chromium."""
-    with running() as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console stays clean."""
-    with opened(browser) as found:
-        yield found
+__all__ = ["browser", "page"]

@@ -43,7 +43,7 @@ def test_the_keyboard_alone_is_enough(page: Page, shared: Served) -> None:
     reach(page, "#start")
     page.keyboard.press("Enter")
     expect(page.locator("#action")).to_be_focused()
-    page.keyboard.type(["Thought: nearly.", "Action: add 2"][0])
+    page.keyboard.type("Thought: nearly.")
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("Action: add 2")
     page.keyboard.press("Enter")
@@ -116,9 +116,9 @@ def test_a_session_is_resumed_by_its_address(page: Page, shared: Served) -> None
 
 def test_a_link_leads_to_the_very_state(page: Page, shared: Served) -> None:
     seed = 2**63 - 1  # JavaScript alone would round it
-    place = f"task_id=toy/test/6&seed={seed}&options=%7B%22step%22%3A3%7D&actions=%5B%22add%22%2C%22add%22%5D"
+    place = f"task_id=toy/test/6&seed={seed}&options=%7B%22step%22%3A3%7D&actions=%5B%22add%22%2C%22add%22%5D&max_turns=6"
     page.goto(f"{shared.url}/ui#{place}")
-    expect(page.locator("#turn-of")).to_have_text("2 of 8")
+    expect(page.locator("#turn-of")).to_have_text("2 of 6")
     name = page.locator("#session-id").inner_text()
     with shared.client() as client:
         transcript = client.get(f"/sessions/{name}/transcript").json()
@@ -129,7 +129,7 @@ def test_a_link_leads_to_the_very_state(page: Page, shared: Served) -> None:
         f" const one = new Episode(new URL('/', location)); await one.resume('{name}'); return one.link(2); }})"
     )
     found = {key: values[0] for key, values in parse_qs(link.removeprefix("#")).items()}
-    assert found["seed"] == str(seed) and found["actions"] == '["add","add"]'
+    assert (found["seed"], found["actions"], found["max_turns"]) == (str(seed), '["add","add"]', "6")
 
 
 def test_a_link_with_more_turns_than_usual_leaves_room_to_go_on(page: Page, shared: Served) -> None:
@@ -281,4 +281,4 @@ def test_the_files_ask_nothing_of_anybody_else(http: httpx.Client) -> None:
             r"https?://|@import|\burl\(|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text
         ), name
         names |= {found for found in re.findall(r'from "\./([^"]+)"', text)}
-    assert {"base.css", "dom.js", "episode.js", "panels.js"} <= seen
+    assert {"base.css", "dom.js", "episode.js", "panels.js", "transcript.js"} <= seen

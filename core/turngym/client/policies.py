@@ -24,6 +24,11 @@ from turngym.schema import Message, StepResult
 _OVERLOADED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
+def exchange(action: str, observation: str) -> tuple[Message, Message]:
+    """What a turn adds to the chat: what was written, and what the environment answered."""
+    return Message(role="assistant", content=action), Message(role="user", content=observation)
+
+
 class Policy(Protocol):
     """Plays an episode over HTTP."""
 

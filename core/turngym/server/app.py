@@ -27,7 +27,7 @@ from turngym.environment import Service
 from turngym.server import document
 from turngym.server.episode import settled
 from turngym.server.execution import WorkerThread, make_backend
-from turngym.server.http import App, Endpoint, RouterErrors, TokenGate
+from turngym.server.http import App, Endpoint, guarded
 from turngym.server.journal import Journal, JournalError
 from turngym.server.metrics import Metrics
 from turngym.server.openings import Openings
@@ -107,10 +107,8 @@ def create_app(
     app.router.redirect_slashes = False
     description = document.openapi(spec, table, settings.token is not None)
     app.openapi = lambda: description  # type: ignore[method-assign]
-    app.front = RouterErrors(app.router, metrics.problem)
-    if settings.token is not None:
-        open_paths = OPEN_PATHS | pages.static_paths
-        app.front = TokenGate(app.front, settings.token.get_secret_value(), open_paths, metrics.problem)
+    open_paths = OPEN_PATHS | pages.static_paths
+    app.front = guarded(app.router, settings.token, open_paths, "GET / lists the resources", metrics.problem)
     return app
 
 

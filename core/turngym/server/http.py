@@ -8,13 +8,15 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route, Router
 
 from turngym.problems import MEDIA_TYPE, ProblemError
+from turngym.ui import HEADERS, Asset
 
 logger = logging.getLogger("turngym.server")
 
@@ -24,6 +26,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
+ASSET_HEADERS = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
 _JSON = b"application/json"
 _PROBLEM = MEDIA_TYPE.encode()
 
@@ -134,8 +137,9 @@ class Endpoint:
 class RouterErrors:
     """Turns the router's own 404 and 405 into problem documents; ``methods`` of a path are gathered from its routes."""
 
-    def __init__(self, router: Router, count: Callable[[str], None]) -> None:
+    def __init__(self, router: Router, hint: str, count: Callable[[str], None]) -> None:
         self._router = router
+        self._hint = hint
         self._count = count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,7 +152,7 @@ class RouterErrors:
                 problem = ProblemError("method_not_allowed", f"{path} takes {allowed}, not {method}")
                 headers: tuple[tuple[bytes, bytes], ...] = ((b"allow", allowed.encode()),)
             else:
-                problem = ProblemError("not_found", f"there is nothing at {path}; GET / lists the resources")
+                problem = ProblemError("not_found", f"there is nothing at {path}; {self._hint}")
                 headers = ()
             self._count(problem.code)
             reply = problem_reply(problem)
@@ -185,6 +189,33 @@ class TokenGate:
         await self._app(scope, receive, send)
 
 
+def guarded(
+    router: Router,
+    token: SecretStr | None,
+    open_paths: frozenset[str],
+    hint: str,
+    count: Callable[[str], None],
+) -> App:
+    """What lies between the socket and the routes: problem documents for what is not there, and the token where one is set.
+
+    :param open_paths: the paths that need no token.
+    :param hint: what the problem says to somebody who asks for a path that isn't there.
+    """
+    app = RouterErrors(router, hint, count)
+    return app if token is None else TokenGate(app, token.get_secret_value(), open_paths, count)
+
+
+def asset_handler(asset: Asset) -> Handler:
+    """Sends a static file; to those who have it already, only that."""
+    headers = ((b"etag", asset.etag.encode()), *ASSET_HEADERS)
+
+    async def send(call: Call) -> Reply:
+        same = call.header(b"if-none-match") == asset.etag
+        return Reply(304 if same else 200, b"" if same else asset.body, asset.media_type.encode(), headers)
+
+    return send
+
+
 def problem_reply(problem: ProblemError) -> Reply:
     """The problem document as an answer."""
     headers: list[tuple[bytes, bytes]] = []
@@ -202,6 +233,15 @@ def parse(model: type[AnyModel], body: bytes) -> AnyModel:
     """``body`` as ``model``. Raises the problems ``bad_json`` and ``invalid_request``."""
     try:
         return model.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        raise validation_problem(error) from None
+
+
+def query(call: Call, model: type[AnyModel]) -> AnyModel:
+    """The query string as ``model``. Raises the problem ``invalid_request``."""
+    pairs = parse_qsl(call.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    try:
+        return model.model_validate(dict(pairs))
     except ValidationError as error:
         raise validation_problem(error) from None
 

@@ -7,7 +7,7 @@ turn's action and observation. Playing the turn is the caller's business.
 from collections.abc import Sequence
 
 from turngym.client.errors import InfrastructureFailure
-from turngym.client.policies import OpenAIPolicy
+from turngym.client.policies import OpenAIPolicy, exchange
 from turngym.problems import ProblemError
 from turngym.schema import Message, Transcript
 from turngym.server.settings import Settings
@@ -20,8 +20,7 @@ def chat(transcript: Transcript) -> list[Message]:
     """The chat of an episode so far; its last message is the latest observation."""
     messages = list(transcript.messages)
     for turn in transcript.turns:
-        messages.append(Message(role="assistant", content=turn.action))
-        messages.append(Message(role="user", content=turn.observation.text))
+        messages += exchange(turn.action, turn.observation.text)
     return messages
 
 

@@ -3,14 +3,13 @@
 The page itself speaks the protocol as any other client does; nothing here knows a session.
 """
 
-from turngym.server.http import Call, Handler, Reply, json_reply
+from turngym.server.http import Call, Handler, Reply, asset_handler, json_reply
 from turngym.server.settings import Settings
-from turngym.ui import BASE, HEADERS, PLAYGROUND, Asset, assets
+from turngym.ui import BASE, PLAYGROUND, assets
 
 ROOT = "/ui"
 ABILITIES = f"{ROOT}/abilities"
 _PAGE = "playground.html"
-_HEADERS = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
 
 
 class Pages:
@@ -27,20 +26,9 @@ class Pages:
 
     def table(self) -> list[tuple[str, Handler]]:
         """Every path with its handler."""
-        files = [(f"{ROOT}/{name}", self._sender(file)) for name, file in self._files.items()]
-        return [(ROOT, self._sender(self._files[_PAGE])), (ABILITIES, self.abilities), *files]
+        files = [(f"{ROOT}/{name}", asset_handler(file)) for name, file in self._files.items()]
+        return [(ROOT, asset_handler(self._files[_PAGE])), (ABILITIES, self.abilities), *files]
 
     async def abilities(self, call: Call) -> Reply:
         """Whether the expert may be asked, and the name of the language model that may play, or null."""
         return json_reply({"expert": self._settings.experts, "model": self._settings.model})
-
-    @staticmethod
-    def _sender(file: Asset) -> Handler:
-        headers = ((b"etag", file.etag.encode()), *_HEADERS)
-
-        async def send(call: Call) -> Reply:
-            if call.header(b"if-none-match") == file.etag:
-                return Reply(304, b"", file.media_type.encode(), headers)
-            return Reply(200, file.body, file.media_type.encode(), headers)
-
-        return send

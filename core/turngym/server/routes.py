@@ -9,10 +9,9 @@ import re
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from turngym import PROTOCOL_VERSION
 from turngym.environment import Service
@@ -41,7 +40,7 @@ from turngym.schema import (
     TaskPage,
     Transcript,
 )
-from turngym.server.http import AnyModel, Call, Handler, Reply, json_reply, parse, validation_problem
+from turngym.server.http import Call, Handler, Reply, json_reply, parse, query
 from turngym.server.metrics import Metrics
 from turngym.server.model import next_turn
 from turngym.server.openings import Openings, find_task
@@ -182,7 +181,7 @@ class Routes:
         return Reply(200, self._metrics.page(), _METRICS_TYPE)
 
     async def tasks(self, call: Call) -> Reply:
-        paging = _query(call, TaskPaging)
+        paging = query(call, TaskPaging)
         self._ready()
         tasks = self._service.tasks
         total = tasks.count(paging.split)
@@ -205,7 +204,7 @@ class Routes:
         return Reply(*await self._ready().openings.create(request, header))
 
     async def open_sessions(self, call: Call) -> Reply:
-        paging = _query(call, Paging)
+        paging = query(call, Paging)
         return Reply(200, await self._ready().sessions.page(paging.offset, paging.limit))
 
     async def get(self, call: Call) -> Reply:
@@ -372,11 +371,3 @@ def _header_id(call: Call) -> str | None:
     if value is not None and _ID.fullmatch(value) is None:
         raise ProblemError("invalid_request", f"X-Session-Id must match {SESSION_ID_PATTERN}")
     return value
-
-
-def _query(call: Call, model: type[AnyModel]) -> AnyModel:
-    pairs = parse_qsl(call.scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    try:
-        return model.model_validate(dict(pairs))
-    except ValidationError as error:
-        raise validation_problem(error) from None

@@ -1,7 +1,7 @@
 // Charts by hand, in SVG: lines or stacked areas over training steps, the horizon's stages shaded behind them. Each can be
 // read with the pointer, with the arrow keys, and as a table.
 
-import { h, number, percent, put, s } from "./dom.js";
+import { h, lazyDetails, number, percent, put, s } from "./dom.js";
 
 const WIDTH = 520;
 const HEIGHT = 220;
@@ -10,11 +10,11 @@ const SMOOTH = 5;
 const MOST_POINTS = 1200;
 
 /**
- * A chart. `steps` is the x axis; `series` are `{name, values, colour: 1..6, dash, raw}`; `horizons` (one a step, or null)
+ * A chart. `steps` is the x axis; `series` are `{name, values, colour: 1..6, dash}`; `horizons` (one a step, or null)
  * shades stages; `points` are `{x, y, low, high, name}`; `range` fixes the y axis; `stacked` stacks areas; `smooth` adds a
  * running mean over five steps and draws the raw line faintly.
  */
-export function chart({ title, note, steps, series, horizons, points = [], range, stacked = false, smooth = false, unit = "", format = number }) {
+export function chart({ title, note, steps, series, horizons, points = [], range, stacked = false, smooth = false, format = number }) {
   const drawn = series.filter((one) => one.values.some((value) => typeof value === "number"));
   if (!steps.length || !drawn.length) {
     return h("section", { class: "panel chart" }, h("h3", {}, title), h("p", { class: "muted small" }, "Nothing yet."));
@@ -36,7 +36,7 @@ export function chart({ title, note, steps, series, horizons, points = [], range
     cursor.setAttribute("x1", x(steps[shown]));
     cursor.setAttribute("x2", x(steps[shown]));
     put(at, `step ${steps[shown]}`);
-    drawn.forEach((one, i) => put(values[i], format(one.values[shown]) + unit));
+    drawn.forEach((one, i) => put(values[i], format(one.values[shown])));
   };
   listen(svg, steps, x, read);
   read(null);
@@ -189,13 +189,10 @@ function summary(series, steps, format) {
 
 /** The numbers as a table, made when it is opened. */
 function table(title, series, steps, format) {
-  const details = h("details", {}, h("summary", {}, "as a table"));
-  details.addEventListener("toggle", () => {
-    if (!details.open || details.childElementCount > 1) return;
+  return lazyDetails("as a table", () => {
     const kept = thinned(steps.length).slice(-500);
-    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `numbers: ${title}` }, h("table", {},
+    return h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `numbers: ${title}` }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { class: "number", scope: "col" }, "step"), series.map((one) => h("th", { class: "number", scope: "col" }, one.name)))),
-      h("tbody", {}, kept.map((at) => h("tr", {}, h("td", { class: "number" }, steps[at]), series.map((one) => h("td", { class: "number" }, format(one.values[at])))))))));
+      h("tbody", {}, kept.map((at) => h("tr", {}, h("td", { class: "number" }, steps[at]), series.map((one) => h("td", { class: "number" }, format(one.values[at]))))))));
   });
-  return details;
 }

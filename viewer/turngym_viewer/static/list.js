@@ -33,7 +33,7 @@ export async function listPage(page, { again }) {
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "runs" }, h("table", { id: "runs" },
       h("thead", {}, h("tr", {}, head.map((name, at) => h(name ? "th" : "td", { class: at > 3 ? "number" : "", scope: name ? "col" : undefined }, name)))),
       h("tbody", {}, runs.map(row))))));
-  if (runs.some((run) => run.status === "running") && chosen.size === 0) again(10000, () => chosen.size === 0);
+  if (runs.some((run) => run.status === "running")) again(10000);
 }
 
 const COMPARED = [

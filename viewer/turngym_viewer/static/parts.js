@@ -1,7 +1,8 @@
 // What several pages of the viewer are made of: addresses, tags, links, the playground's address.
 
 import { h, percent } from "./dom.js";
-import { call, stateFragment } from "./api.js";
+import { call } from "./api.js";
+import { serviceOf, stateFragment } from "./transcript.js";
 
 export const BASE = new URL(location.pathname.replace(/[^/]*$/, ""), location.origin);
 
@@ -68,7 +69,7 @@ async function viewer() {
 /** The address of the playground of a task's service: the settings', else the usual port on this host, else null. */
 async function playgroundOf(task) {
   const { playgrounds, ports } = await viewer();
-  const service = task.split("/")[0];
+  const service = serviceOf(task);
   if (Object.hasOwn(playgrounds, service)) return playgrounds[service];
   return Object.hasOwn(ports, service) ? `${location.protocol}//${location.hostname}:${ports[service]}` : null;
 }
@@ -77,8 +78,8 @@ async function playgroundOf(task) {
 export async function playgroundLink(trajectory, turn, label) {
   const base = await playgroundOf(trajectory.task_id);
   if (base === null) return h("span", { class: "muted small" }, "no playground known: TURNGYM_PLAYGROUNDS names one");
-  const actions = trajectory.turns.slice(0, turn).map((one) => one.action);
-  // Without the horizon: there should be room to try what the model had no turns left for.
   const { task_id, seed, options } = trajectory;
-  return h("a", { href: `${base}/ui${stateFragment({ task_id, seed, options, actions })}`, target: "_blank", rel: "noopener", class: "to-playground" }, label);
+  // Without the horizon, so that one may play on from where an episode was cut off.
+  const state = stateFragment({ task_id, seed, options, actions: trajectory.turns.slice(0, turn).map((one) => one.action) });
+  return h("a", { href: `${base}/ui${state}`, target: "_blank", rel: "noopener", class: "to-playground" }, label);
 }

@@ -6,7 +6,7 @@ import { address, ago, ask, place, result, statusTag, tabs } from "./parts.js";
 
 const STOPS = ["success", "failure", "agent_stop", "max_turns", "invalid_limit", "token_limit", "token_budget", "error"];
 const TIMES = [["generate", "sampling"], ["wait_env", "waiting for environments"], ["update", "update"], ["weights", "weights to the sampler"], ["checkpoint", "checkpoint"]];
-const MORE = ["actor/grad_norm", "actor/pg_loss", "actor/entropy", "actor/pg_clipfrac", "rollout_probs_diff", "actor/lr", "response_length/mean", "perf/throughput"];
+const MORE = ["actor/grad_norm", "actor/pg_loss", "actor/pg_clipfrac", "rollout_probs_diff", "actor/lr", "response_length/mean", "perf/throughput"];
 
 let chosen = ""; // the metric that somebody picked stays when the page is drawn again
 
@@ -30,7 +30,7 @@ export async function runPage(page, { parts, again }) {
     ? h("div", { class: "charts", id: "charts" }, curves(run, metrics))
     : h("p", { class: "note" }, "The run has no training step yet. Its curves begin with the first one."),
   metrics.steps.length ? h("section", { class: "panel stack" }, h("label", { for: "metric" }, "Any other metric", pick), extra) : null));
-  if (run.status === "running") again(5000, () => document.activeElement !== pick);
+  if (run.status === "running") again(5000);
 }
 
 function line(metrics, metric, name, colour, more = {}) {
@@ -68,7 +68,7 @@ function curves(run, metrics) {
     series["actor/entropy"] ? chart({ ...shared, title: "Entropy", series: [line(metrics, "actor/entropy", "entropy", 4)] }) : null,
     chart({ ...shared, title: "Invalid actions", range: [0, 1], smooth: true, format: percent, series: [line(metrics, "rollout/invalid_share", "share of turns", 3)] }),
     chart({ ...shared, horizons: null, title: "Where a step's time goes", stacked: true, format: duration, series: TIMES.map(([key, label], at) => line(metrics, `wall_s/${key}`, label, at + 1)) }),
-    ...MORE.filter((one) => one !== "actor/entropy" && series[one]).slice(0, 2).map((one) => chart({ ...shared, title: one, series: [line(metrics, one, one, 2)] })),
+    ...MORE.filter((one) => series[one]).slice(0, 2).map((one) => chart({ ...shared, title: one, series: [line(metrics, one, one, 2)] })),
   ];
 }
 

@@ -1,9 +1,10 @@
 // One trajectory turn by turn, and the group of a prompt side by side.
 
-import { brief, copyButton, duration, h, json, longText, number, put, s, visible } from "./dom.js";
+import { brief, copyButton, duration, h, json, lazyDetails, longText, number, put, s, visible } from "./dom.js";
 import { answered, problemCard } from "./api.js";
 import { drawState, panelOf } from "./panels.js";
 import { BASE, address, ask, place, playgroundLink, successTag, tabs } from "./parts.js";
+import { openingMessages, rewardTag, serviceOf } from "./transcript.js";
 
 const STRIP_TOKENS = 600;
 
@@ -62,11 +63,8 @@ async function save(path) {
 }
 
 function openings(trajectory) {
-  const last = trajectory.messages.length - 1;
   return h("section", { class: "turn", "aria-label": "Opening" }, h("header", {}, h("h2", {}, "Opening"), h("span", { class: "right muted small" }, `${trajectory.prompt_ids.length} tokens of context`)),
-    trajectory.messages.map((message, at) => (at === last
-      ? h("div", { class: "context" }, h("div", { class: "who" }, "first observation"), longText(message.content))
-      : h("details", { class: "context" }, h("summary", {}, `${visible(message.role)} message`), longText(message.content)))));
+    openingMessages(trajectory.messages, "context", "context"));
 }
 
 async function turnCard(trajectory, turn) {
@@ -74,34 +72,23 @@ async function turnCard(trajectory, turn) {
     h("span", { class: "right muted small" }, `sampled in ${duration(turn.generate_s)}, environment ${duration(turn.env_s)}`, await playgroundLink(trajectory, turn.turn - 1, "play from before this turn"))),
   h("div", { class: "sampled" }, h("div", { class: "who" }, `sampled · ${turn.token_ids.length} tokens`), longText(turn.action), strip(turn), numbers(turn)),
   turn.observation === null ? null : h("div", { class: "context" }, h("div", { class: "who" }, `context · ${turn.context_ids.length} tokens`), longText(turn.observation)),
-  turn.data || turn.image ? h("div", { class: "context" }, drawState(serviceOf(trajectory), viewOf(trajectory, turn.turn))) : null);
-}
-
-function serviceOf(trajectory) {
-  return trajectory.task_id.split("/")[0];
+  turn.data || turn.image ? h("div", { class: "context" }, drawState(serviceOf(trajectory.task_id), viewOf(trajectory, turn.turn))) : null);
 }
 
 /** A trajectory's state after `turn` as the panels of the playground take it. */
 function viewOf(trajectory, turn) {
   const turns = trajectory.turns.slice(0, turn).map((one) => ({ ...one, observation: { text: one.observation ?? "" } }));
   const { data = null, image = null } = trajectory.turns[turn - 1] ?? {};
-  return { task: { goal: "" }, messages: trajectory.messages.map((one) => ({ content: String(one.content) })), turns, turn, text: turns.at(-1)?.observation.text ?? "", data, image };
+  return { task: { goal: "" }, messages: trajectory.messages.map((one) => ({ content: String(one.content) })), turns, turn, data, image };
 }
 
 /** The environment's own form of the last state, made when it is opened: its texts may be long. */
 function ownForm(trajectory) {
-  const panel = panelOf(serviceOf(trajectory));
+  const service = serviceOf(trajectory.task_id);
+  const panel = panelOf(service);
   const last = trajectory.turns.at(-1);
   if (!panel || (panel.data && !last?.data && !last?.image)) return null;
-  const details = h("details", { class: "panel", id: "own-form" }, h("summary", {}, h("strong", {}, panel.title)));
-  details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(...drawState(serviceOf(trajectory), viewOf(trajectory, trajectory.turns.length)));
-  });
-  return details;
-}
-
-function rewardTag(reward) {
-  return reward ? h("span", { class: `tag ${reward > 0 ? "good" : "bad"}` }, `reward ${reward > 0 ? "+" : ""}${number(reward)}`) : null;
+  return lazyDetails(h("strong", {}, panel.title), () => drawState(service, viewOf(trajectory, trajectory.turns.length)), { class: "panel", id: "own-form" });
 }
 
 function advantageTag(turn) {
@@ -130,13 +117,10 @@ function strip(turn) {
 }
 
 function numbers(turn) {
-  const details = h("details", {}, h("summary", {}, "token by token"));
-  details.addEventListener("toggle", () => {
-    if (!details.open || details.childElementCount > 1) return;
+  return lazyDetails("token by token", () => {
     const rows = turn.token_ids.slice(0, STRIP_TOKENS).map((id, at) => h("tr", {}, [at + 1, id, number(turn.log_probs[at], 4), turn.advantages ? number(turn.advantages[at], 4) : "–"].map((value) => h("td", { class: "number" }, value))));
-    details.append(h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `tokens of turn ${turn.turn}` }, h("table", {}, h("thead", {}, h("tr", {}, ["", "token", "log-probability", "advantage"].map((name) => h("th", { class: "number", scope: "col" }, name)))), h("tbody", {}, rows))));
+    return h("div", { class: "plain-table", tabindex: 0, role: "region", "aria-label": `tokens of turn ${turn.turn}` }, h("table", {}, h("thead", {}, h("tr", {}, ["", "token", "log-probability", "advantage"].map((name) => h("th", { class: "number", scope: "col" }, name)))), h("tbody", {}, rows)));
   });
-  return details;
 }
 
 /** The samples of one prompt in columns; where an action is not the first sample's, it is marked. */

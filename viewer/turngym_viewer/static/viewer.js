@@ -10,7 +10,7 @@ import { groupPage, trajectoryPage } from "./trajectory.js";
 
 const PAGES = { trajectories: trajectoriesPage, trajectory: trajectoryPage, group: groupPage, files: filesPage };
 const area = document.getElementById("page");
-let current = null;
+let stop = new AbortController();
 
 function choose(parts) {
   if (!parts.length) return listPage;
@@ -27,16 +27,16 @@ function crumbs(parts) {
 }
 
 async function draw(moved) {
-  current?.stop.abort();
-  const stop = new AbortController();
-  current = { stop };
+  stop.abort();
+  stop = new AbortController();
+  const { signal } = stop;
   const [path, text] = location.hash.replace(/^#\/?/, "").split("?");
   let timer = null;
-  stop.signal.addEventListener("abort", () => clearTimeout(timer));
+  signal.addEventListener("abort", () => clearTimeout(timer));
   // While a run trains its page is drawn again, unless that would take something from under somebody's hands.
-  const again = (milliseconds, allowed = () => true) => {
-    if (stop.signal.aborted) return;
-    timer = setTimeout(() => (document.hidden || !allowed() || busy() ? again(milliseconds, allowed) : draw(false)), milliseconds);
+  const again = (milliseconds) => {
+    if (signal.aborted) return;
+    timer = setTimeout(() => (document.hidden || busy() ? again(milliseconds) : draw(false)), milliseconds);
   };
   try {
     const parts = path ? path.split("/").filter(Boolean).map(decodeURIComponent) : [];
@@ -51,11 +51,11 @@ async function draw(moved) {
     if (moved) put(area, h("p", { class: "muted", "aria-busy": "true" }, "…"));
     const live = page === trajectoriesPage;
     if (live) put(area, made);
-    await page(made, { parts, query: new URLSearchParams(text ?? ""), again, signal: stop.signal });
-    if (!stop.signal.aborted && !live) put(area, made);
-    if (moved && !stop.signal.aborted) arrive();
+    await page(made, { parts, query: new URLSearchParams(text ?? ""), again, signal });
+    if (!signal.aborted && !live) put(area, made);
+    if (moved && !signal.aborted) arrive();
   } catch (error) {
-    if (stop.signal.aborted) return;
+    if (signal.aborted) return;
     put(area, problemCard(error, () => draw(true)), h("p", {}, h("a", { href: "#/" }, "All runs")));
     if (error.problem?.code === "not_ready") again(1500);
     else if (error.problem === undefined) console.error(error);
@@ -74,9 +74,9 @@ function arrive() {
   visited = true;
 }
 
-/** Whether somebody reads a chart, holds a control, or has opened something on the page. */
+/** Whether somebody reads a chart, holds a control, or has opened or ticked something on the page. */
 function busy() {
-  return area.contains(document.activeElement) && document.activeElement !== area || area.querySelector("details[open]") !== null;
+  return area.contains(document.activeElement) && document.activeElement !== area || area.querySelector("details[open], input:checked") !== null;
 }
 
 window.addEventListener("hashchange", () => draw(true));

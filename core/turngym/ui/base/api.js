@@ -24,15 +24,6 @@ export function parse(text) {
     typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "") ? context.source : value);
 }
 
-/** What a playground needs to get to a state, as a fragment of its address: a SessionRequest's task, seed, options, actions, horizon. */
-export function stateFragment({ task_id: task, seed, options, actions, max_turns: most }) {
-  const state = new URLSearchParams({ task_id: task, seed });
-  if (Object.keys(options ?? {}).length) state.set("options", JSON.stringify(options));
-  if (actions?.length) state.set("actions", JSON.stringify(actions));
-  if (most) state.set("max_turns", most);
-  return `#${state}`;
-}
-
 /**
  * Calls `path`, relative to `base` (a URL that ends in a slash), and gives the JSON of the answer.
  * `body` is an object, or a string that is JSON already.

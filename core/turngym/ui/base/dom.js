@@ -2,9 +2,12 @@
 // markup: no function here or elsewhere in these pages takes HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
-const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "selected", "readOnly", "indeterminate"]);
+const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "readOnly"]);
 // Controls, and marks that change the order or the look of the text around them.
 const STRANGE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** Children in one row, without those that stand for nothing. */
+const given = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
 function fill(node, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
@@ -14,7 +17,7 @@ function fill(node, properties, children) {
     else if (PROPERTIES.has(name)) node[name] = value;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...given(children));
   return node;
 }
 
@@ -97,8 +100,15 @@ export function duration(seconds) {
 
 /** Replaces what is in a node. */
 export function put(node, ...children) {
-  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(...given(children));
   return node;
+}
+
+/** A `details` whose content, a node or several, `make` gives when it is opened first: there may be much of it. */
+export function lazyDetails(summary, make, properties = {}) {
+  const details = h("details", properties, h("summary", {}, summary));
+  details.addEventListener("toggle", () => details.append(...given([make()])), { once: true });
+  return details;
 }
 
 /** A button that copies a text, and says so. */

@@ -3,7 +3,7 @@
 //
 // A panel has `title`, `draw(view)` (a node, or null where there is nothing to show), `image` (ask for pictures at first) and
 // `costly` (don't list the valid actions unasked), `data` (it is drawn from data and pictures alone, not from texts). A view has
-// `task`, `messages`, `turns` (up to the one shown), `text`, `data`, `image`.
+// `task`, `messages`, `turns` (up to the one shown), `turn` (its number), `data`, `image`.
 
 import { brief, count, h, json, longText, s, visible } from "./dom.js";
 

@@ -3,14 +3,10 @@
 import { copyButton, h } from "./dom.js";
 import { hasToken } from "./api.js";
 
-/** The curl call for a request; `body` is JSON text. A token is named, never shown. */
-export function curl(method, url, body) {
-  const parts = ["curl -s"];
-  if (method !== "GET" && !(method === "POST" && body !== undefined)) parts.push(`-X ${method}`);
-  parts.push(quoted(String(url)));
-  if (hasToken()) parts.push('-H "Authorization: Bearer $TURNGYM_TOKEN"');
-  if (body !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quoted(body)}`);
-  return parts.join(" ");
+/** The curl call that posts `body`, JSON text. A token is named, never shown. */
+export function curl(url, body) {
+  const token = hasToken() ? ['-H "Authorization: Bearer $TURNGYM_TOKEN"'] : [];
+  return ["curl -s", quoted(String(url)), ...token, "-H 'Content-Type: application/json'", `-d ${quoted(body)}`].join(" ");
 }
 
 function quoted(text) {

@@ -1,8 +1,9 @@
 // One session on the page: its opening, its turns, where it stands. Moves are calls to the server; nothing is decided here.
 
-import { brief, copyButton, duration, h, json, longText, number, put } from "./dom.js";
-import { ApiProblem, call, stateFragment } from "./api.js";
+import { brief, copyButton, duration, h, json, lazyDetails, longText, number, put } from "./dom.js";
+import { ApiProblem, call } from "./api.js";
 import { curl, curlBox } from "./curl.js";
+import { openingMessages, rewardTag, stateFragment } from "./transcript.js";
 
 /** A session id that nobody else has: 120 random bits. */
 function mint() {
@@ -11,7 +12,7 @@ function mint() {
 }
 
 /** A SessionRequest as JSON text; the seed's digits go in as they are, since JavaScript rounds large numbers. */
-export function requestJson(request) {
+function requestJson(request) {
   const { seed, ...rest } = request;
   const body = JSON.stringify(rest);
   const digits = /^\d{1,19}$/.test(String(seed ?? 0)) ? String(seed ?? 0) : JSON.stringify(seed);
@@ -153,23 +154,19 @@ export class Timeline {
   }
 
   _opening(episode) {
-    const last = episode.messages.length - 1;
-    const parts = episode.messages.map((message, at) => at === last
-      ? h("div", { class: "seen" }, h("div", { class: "who" }, "first observation"), longText(message.content))
-      : h("details", {}, h("summary", {}, `${message.role} message`), longText(message.content)));
-    const place = () => curl("POST", new URL("sessions", this.base), requestJson(episode.request(0)));
+    const place = () => curl(new URL("sessions", this.base), requestJson(episode.request(0)));
     return h("li", {}, h("article", { class: "turn", "aria-label": "Opening" },
-      h("header", {}, h("h3", {}, "Opening"), this._tools(0)), parts, curlDetails(place, "the opening")));
+      h("header", {}, h("h3", {}, "Opening"), this._tools(0)), openingMessages(episode.messages, "seen"), curlDetails(place, "the opening")));
   }
 
   _turn(episode, turn) {
     const { session_id: id } = episode.result;
     const { parsed_action: read, invalid_action: invalid, step_ms: ms, ...extras } = turn.info ?? {};
-    const place = () => curl("POST", new URL(`sessions/${id}/step`, this.base), JSON.stringify({ action: turn.action, turn: turn.turn }));
+    const place = () => curl(new URL(`sessions/${id}/step`, this.base), JSON.stringify({ action: turn.action, turn: turn.turn }));
     const differs = read !== null && read !== undefined && read !== turn.action.trim();
     return h("li", { class: "arrives" }, h("article", { class: "turn", "aria-label": `Turn ${turn.turn}` },
       h("header", {}, h("h3", {}, `Turn ${turn.turn}`),
-        turn.reward ? h("span", { class: `tag ${turn.reward > 0 ? "good" : "bad"}` }, `reward ${turn.reward > 0 ? "+" : ""}${number(turn.reward)}`) : null,
+        rewardTag(turn.reward),
         read === null ? h("span", { class: "tag bad" }, "unreadable") : invalid ? h("span", { class: "tag warn" }, "had no effect") : null,
         typeof ms === "number" ? h("span", { class: "muted small" }, duration(ms / 1000)) : null,
         this._tools(turn.turn)),
@@ -183,11 +180,7 @@ export class Timeline {
 
 /** The curl call, made when it is opened: an action may be long. */
 function curlDetails(place, what) {
-  const details = h("details", { class: "as-curl" }, h("summary", {}, "as curl"));
-  details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(curlBox(place(), what));
-  });
-  return details;
+  return lazyDetails("as curl", () => curlBox(place(), what), { class: "as-curl" });
 }
 
 /** Goal, turns, reward, score, and how it ended. */

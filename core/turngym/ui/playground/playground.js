@@ -253,7 +253,7 @@ class Playground {
     const { episode, chosen } = this;
     const seen = episode.views.get(chosen) ?? {};
     const turns = episode.turns.slice(0, chosen);
-    const view = { task: episode.result.task, messages: episode.messages, turns, turn: chosen, text: seen.text ?? "", data: seen.data ?? null, image: seen.image ?? null };
+    const view = { task: episode.result.task, messages: episode.messages, turns, turn: chosen, data: seen.data ?? null, image: seen.image ?? null };
     const past = chosen !== episode.result.turn;
     this.state.hidden = false;
     put(this.state, h("div", { class: "spread" }, h("h2", {}, this.panel.title ?? "State"),

@@ -193,7 +193,7 @@ export class ResumeForm {
 }
 
 /** The session id in what somebody pasted, or null. */
-export function sessionOf(text) {
+function sessionOf(text) {
   const trimmed = text.trim();
   const placed = /sessions?[=/]([A-Za-z0-9_-]{12,64})/.exec(trimmed);
   if (placed) return placed[1];

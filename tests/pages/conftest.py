@@ -1,0 +1,5 @@
+"""The fixture of a page's tests."""
+
+from browser import browser
+
+__all__ = ["browser"]
