@@ -6,6 +6,7 @@ What goes wrong is one line on stderr and an exit status other than 0: 1 for a f
 import asyncio
 import inspect
 import json
+import os
 import sys
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
@@ -29,7 +30,7 @@ from turngym.problems import ProblemError
 from turngym.registry import UnknownService, load_service
 from turngym.scaffold import CannotScaffold, scaffold
 from turngym.server.episode import settled
-from turngym.server.settings import Settings, SettingsError, load_settings
+from turngym.server.settings import PREFIX, Settings, SettingsError, load_settings
 
 # What only one command needs and takes long to import is imported there: aiohttp, FastAPI, the checks.
 if TYPE_CHECKING:
@@ -142,6 +143,9 @@ def serve(name: str, **settings: Any) -> None:
     """
     from turngym.server.app import serve as serve_service
 
+    # A service's own package reads the environment alone.
+    given = {field: value for field, value in settings.items() if value is not None}
+    os.environ.update({f"{PREFIX}{field.upper()}": str(value) for field, value in given.items()})
     service = load_service(name)
 
     def listening(address: str) -> None:

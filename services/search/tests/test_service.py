@@ -4,11 +4,13 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from aiohttp import web
+from process import started
 from searched import Server, Small
 
 from turngym.check import run_checks
@@ -314,3 +316,9 @@ def test_a_remote_that_fails_is_a_retryable_problem_and_never_a_score(
         result = step(http, session, "<search>France</search>", 1).json()
         assert "Paris" in result["observation"]["text"] and result["info"]["recall"] == 1
         assert step(http, session, "<answer>Paris</answer>", 2).json()["score"] == 1
+
+
+def test_the_folder_for_data_may_be_an_option(tmp_path: Path) -> None:
+    with started("turngym", "serve", "search", "--data-dir", str(tmp_path)):
+        assert any((tmp_path / "search").iterdir())
+    assert list(tmp_path.glob("*.journal"))
