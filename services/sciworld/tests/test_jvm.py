@@ -14,7 +14,7 @@ from turngym_sciworld.env import SciWorld, SciWorldOptions
 from turngym_sciworld.expert import GoldPaths
 from turngym_sciworld.house import DOORS, walk
 from turngym_sciworld.java import JavaError, classpath, find_jar, find_java
-from turngym_sciworld.jvm import Jvm, Simulation, SimulatorFailure
+from turngym_sciworld.jvm import Jvm, SimulatorFailure
 from turngym_sciworld.pool import Pool
 from turngym_sciworld.service import SciWorldService
 from turngym_sciworld.settings import JvmSettings
@@ -163,24 +163,6 @@ def test_an_episode_that_cannot_be_opened_leaves_nothing_in_the_jvm(service: Sci
     with pytest.raises(SimulatorFailure):
         jvm.open("boil", -1, "")
     assert (handles(jvm), jvm.simulations) == before
-
-
-def test_an_episode_that_fails_at_its_start_gives_its_place_back(
-    open_task: Opener, service: SciWorldService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jvm = service._pool.freest()
-    before = jvm.simulations
-
-    def raising(simulation: Simulation) -> str:
-        with jvm._calling(simulation):
-            return str(jvm._gateway.jvm.java.lang.Integer.parseInt("no number"))
-
-    monkeypatch.setattr(jvm, "describe", raising)
-    env = open_task("boil")
-    with pytest.raises(SimulatorFailure):
-        env.start()
-    env.close()
-    assert jvm.simulations == before
 
 
 def test_memory_is_given_back(open_task: Opener, service: SciWorldService) -> None:
